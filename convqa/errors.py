@@ -102,6 +102,15 @@ def reason_of(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
+def counted(count: int, things: str) -> str:
+    """Return a number with what it counts, given as a plural in "s".
+
+    >>> counted(1, "gold turns"), counted(1040, "passages")
+    ('1 gold turn', '1,040 passages')
+    """
+    return f"{count:,} {things.removesuffix('s') if count == 1 else things}"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the closest known name, or an empty string.
 

@@ -98,6 +98,7 @@ def _table(record: AblationRecord, source: AblationInput) -> Table:
     from rich.table import Table
     from rich.text import Text
 
+    from convqa.errors import counted
     from convqa.experiments.record import largest_means
 
     cells = record.cells_of(source).values()
@@ -105,7 +106,7 @@ def _table(record: AblationRecord, source: AblationInput) -> Table:
     best = largest_means(cells)
     part = "" if source.conversations == "all" else f", {source.conversations} conversations"
     part += "" if source.truth else ", not scored (no truth)"
-    title = f"{source.name}: {source.turns:,} turns{part}, history {source.history}"
+    title = f"{source.name}: {counted(source.turns, 'turns')}{part}, history {source.history}"
     table = Table(title=Text(title), title_justify="left")
     table.add_column("row", no_wrap=True)
     for column in (*measures, "ms/turn"):

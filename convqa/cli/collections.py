@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from convqa.cli.app import group
 from convqa.cli.options import Json, print_json
-from convqa.errors import InputError, StoreDamaged, StoreUnavailable
+from convqa.errors import InputError, StoreDamaged, StoreUnavailable, counted
 
 if TYPE_CHECKING:
     from convqa.stores.base import Info
@@ -121,7 +121,7 @@ def _summary(entry: dict[str, Any]) -> str:
     """Describe an entry of a list by its problem or its size."""
     if "problem" in entry:
         return str(entry["problem"])
-    return f"{entry['count']} passages, {entry['language']}, {entry['engine']}"
+    return f"{counted(entry['count'], 'passages')}, {entry['language']}, {entry['engine']}"
 
 
 def _url(collection: str) -> str:

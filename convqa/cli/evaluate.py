@@ -122,6 +122,7 @@ def validate(
 
     Lists all errors. Exit code 2 if there are any.
     """
+    from convqa.errors import counted
     from convqa.tasks import find_task
 
     problems = find_task(task, input).check(input, run)
@@ -130,5 +131,5 @@ def validate(
         return 0
     for problem in problems:
         typer.echo(problem, err=True)
-    typer.echo(f"{run}: {len(problems)} problem{'' if len(problems) == 1 else 's'}")
+    typer.echo(f"{run}: {counted(len(problems), 'problems')}")
     return 2

@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from convqa.cli.app import command
-from convqa.errors import InputError
+from convqa.errors import InputError, counted
 
 
 def export_formats() -> list[str]:
@@ -59,5 +59,9 @@ def export(
         raise InputError(f"--output {output}: already exists. Name another file, or remove it.")
     with whole_file(output) as stream:
         tally = write(responses, format, submission, stream.write)
-    counts = f"{tally['answered']} answers, {tally['unanswered']} no-answers" if format.needs_answers else "rankings"
-    typer.echo(f"Written: {output}: {counts}, {tally['failed']} failed turns")
+    counts = (
+        f"{counted(tally['answered'], 'answers')}, {counted(tally['unanswered'], 'no-answers')}"
+        if format.needs_answers
+        else "rankings"
+    )
+    typer.echo(f"Written: {output}: {counts}, {counted(tally['failed'], 'failed turns')}")

@@ -9,7 +9,7 @@ import typer
 from typer import Argument
 
 from convqa.cli.app import group
-from convqa.errors import InputError
+from convqa.errors import InputError, counted
 
 feedback = group("feedback", "Export what people think of a server's answers.")
 
@@ -38,4 +38,4 @@ def export_feedback(
     lines = [to_json_bytes(record) for record in records(Conversations(str(file)))]
     with whole_file(output) as stream:
         stream.writelines(line + b"\n" for line in lines)
-    typer.echo(f"{output}: {len(lines)} rated turns")
+    typer.echo(f"{output}: {counted(len(lines), 'rated turns')}")

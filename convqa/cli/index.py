@@ -158,11 +158,8 @@ def index(
     return 1 if indexed is not None and indexed.unread else 0
 
 
-def _number(count: int, things: str) -> str:
-    return f"{count} {things.removesuffix('s') if count == 1 else things}"
-
-
 def _print(indexed: Indexed | None, info: Info, collection: str) -> None:
+    from convqa.errors import counted
     from convqa.stores.address import redact
 
     if indexed is not None:
@@ -170,16 +167,16 @@ def _print(indexed: Indexed | None, info: Info, collection: str) -> None:
         documents = indexed.read + indexed.same + unread
         if documents:
             changes = f"{indexed.read} read, {indexed.same} unchanged, {indexed.gone} removed"
-            typer.echo(f"{_number(documents, 'documents')}: {changes}, {unread} could not be read")
+            typer.echo(f"{counted(documents, 'documents')}: {changes}, {unread} could not be read")
         if any(indexed.counts.values()):
-            counts = [_number(count, things) for things, count in indexed.counts.items() if count]
+            counts = [counted(count, things) for things, count in indexed.counts.items() if count]
             typer.echo(f"in what was read: {', '.join(counts)}")
     where = f"{redact(collection)} ({info.engine}, {info.language})"
-    typer.echo(f"{_number(info.count, 'passages')} in {where}, checksum {info.checksum}")
+    typer.echo(f"{counted(info.count, 'passages')} in {where}, checksum {info.checksum}")
     encoder = info.encoder
     if encoder is None:
         return
     missing = info.count - info.vectors
-    without = f"; {_number(missing, 'passages')} {'has' if missing == 1 else 'have'} none" if missing else ""
-    vectors = _number(info.vectors, "vectors")
+    without = f"; {counted(missing, 'passages')} {'has' if missing == 1 else 'have'} none" if missing else ""
+    vectors = counted(info.vectors, "vectors")
     typer.echo(f"{vectors} of {encoder.name} ({encoder.dimension} dimensions){without}")

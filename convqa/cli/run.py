@@ -11,6 +11,7 @@ from typer import Argument, Option
 from convqa.cli.app import command
 from convqa.cli.options import ExecutorName, PipelineOptions, Quiet, Restart, TaskName, WorkerCount, needed
 from convqa.cli.progress import ProgressDisplay, per_second
+from convqa.errors import counted
 from convqa.workers import start_workers
 from convqa.workers.shard import Shard
 
@@ -121,10 +122,10 @@ def merge(
 def _print_summary(summary: RunSummary, target: Path) -> None:
     new = summary.turns - summary.resumed
     rate = f", {per_second(new / summary.seconds, 'turns')}" if new and summary.seconds else ""
-    resumed = f" ({summary.resumed} from before)" if summary.resumed else ""
-    conversations = f"{summary.conversations} conversation{'' if summary.conversations == 1 else 's'}"
+    resumed = f" ({counted(summary.resumed, 'turns')} from before)" if summary.resumed else ""
+    conversations = counted(summary.conversations, "conversations")
     typer.echo(
-        f"{summary.turns} turns of {conversations}{resumed} in {summary.seconds:.1f} s"
+        f"{counted(summary.turns, 'turns')} of {conversations}{resumed} in {summary.seconds:.1f} s"
         f"{rate}; {summary.unanswered} unanswered, {len(summary.failures)} failed."
     )
     if summary.notes:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from convqa.domain import DEFAULT_LANGUAGE, Conversation, Exchange, Failure, Response, Turn, TurnId
-from convqa.errors import InputError, nearest
+from convqa.errors import InputError, counted, nearest
 from convqa.text.analysis import analyzer_or_words
 from convqa.text.dialogue import added, open_question
 from convqa.validation import expect_type
@@ -113,8 +113,8 @@ def _check_growing(turns: Sequence[Turn]) -> None:
         if later.path is None and later.history[: len(earlier.history)] != earlier.history:
             raise InputError(
                 f"turn {later.id}: its Context does not begin with the Context of turn {earlier.id} "
-                f"({len(earlier.history)} exchanges). Contexts of one conversation must grow; give the turns "
-                "different Conversation_no if they are different conversations."
+                f"({counted(len(earlier.history), 'exchanges')}). Contexts of one conversation must grow; give the "
+                "turns different Conversation_no if they are different conversations."
             )
 
 

@@ -18,7 +18,7 @@ from convqa.domain import Conversation
 from convqa.driver.fingerprint import SHAPING_TORCH, versions
 from convqa.driver.run import run
 from convqa.driver.summary import RunSummary
-from convqa.errors import InputError, OtherRun, WorkError
+from convqa.errors import InputError, OtherRun, WorkError, counted
 from convqa.evaluation import evaluate, write_official, write_turns
 from convqa.evaluation.measures import known_measures
 from convqa.experiments.grid import Conversations
@@ -141,7 +141,7 @@ def _failures(summary: RunSummary) -> str:
     reason = f"{failure.stage}: {failure.error}: {failure.message}"
     if len(summary.failures) == summary.turns:
         raise WorkError(f"every turn failed, the first in {reason}")
-    return f"{len(summary.failures)} turns failed, the first in {reason}"
+    return f"{counted(len(summary.failures), 'turns')} failed, the first in {reason}"
 
 
 def _part(task: Task, cell: Cell) -> Task:

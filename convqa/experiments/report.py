@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from convqa.errors import InputError
+from convqa.errors import InputError, counted
 from convqa.evaluation import Evaluation, evaluate
 from convqa.evaluation.measures import known_measures
 from convqa.experiments.compare import compare_evaluations, without_rankings
@@ -49,6 +49,7 @@ def report(output: Path, file: Path | None = None) -> Path:
     )
     content = environment.get_template("report.html").render(
         record=record,
+        counted=counted,
         sections=[_section(record, source, output) for source in record.inputs],
         mark=MARK,
         human=HUMAN,

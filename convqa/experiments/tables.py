@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from convqa.errors import counted
 from convqa.experiments.compare import Comparison, TurnDifference
 from convqa.experiments.differences import Difference
 
@@ -44,7 +45,8 @@ def lead_of(shown: Sequence[str], asked: Sequence[str] = ()) -> str:
 def basis_of(comparison: Comparison, measure: str) -> str:
     """Describe how many turns and conversations a measure is based on, and whether they are too few for intervals."""
     basis = next(one for one in comparison.differences if one.measure == measure)
-    text = f"{measure} rests on {basis.turns:,} turns of {basis.conversations:,} conversations, scored in every run."
+    turns, conversations = counted(basis.turns, "turns"), counted(basis.conversations, "conversations")
+    text = f"{measure} rests on {turns} of {conversations}, scored in every run."
     if basis.conversations < FEW_CONVERSATIONS:
         text += " With so few conversations intervals are too narrow: rely on p."
     return text

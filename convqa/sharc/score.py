@@ -53,7 +53,7 @@ def score(gold: ShARCGold, run: ShARCRun, *_: object) -> list[Scores]:
     is_open = gold.form == "open"
     if is_open and (count := sum(answer.text == "irrelevant" for answer in answers)):
         log.warning(
-            "%s: %d answers are Irrelevant, a question in the open-retrieval form",
+            "%s: answers that are Irrelevant, which is a question in the open-retrieval form: %d",
             run.path,
             count,
         )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from convqa.errors import WorkError
+from convqa.errors import WorkError, counted
 from convqa.files import read_json, whole_file
 from convqa.tasks.files import read_values
 
@@ -268,4 +268,4 @@ def convert(
             text = "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in value)
         with whole_file(target / file) as stream:
             stream.write(text.encode())
-    return ", ".join(f"{file} ({len(value)} records)" for file, value in folder.files.items())
+    return ", ".join(f"{file} ({counted(len(value), 'records')})" for file, value in folder.files.items())

@@ -184,7 +184,7 @@ def warn_of_unmatched(
     if count := len(asked - answered):
         log.warning("%s: lacks %d of the %d %s; --partial leaves them out", path, count, len(asked), missing)
     if count := len(answered - asked):
-        log.warning("%s: ignored %d %s", path, count, unknown)
+        log.warning("%s: ignored %s: %d", path, unknown, count)
 
 
 def alce_measures(support: Support) -> tuple[Measure, ...]:

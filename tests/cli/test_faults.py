@@ -14,6 +14,8 @@ import time
 
 import pytest
 
+from convqa.errors import counted
+
 PLAIN = ("--pipeline", "copy-bm25", "--batch-size", 2)
 
 
@@ -124,7 +126,7 @@ def test_a_model_that_is_damaged_between_two_starts(call, small, indexed, tmp_pa
     assert journal(out) == done
     (folder / "model.onnx").write_bytes(weights)
     code, said, _ = call(*arguments)
-    assert code == 0 and "(1 from before)" in said and (out / "run.json").read_bytes() == whole
+    assert code == 0 and "(1 turn from before)" in said and (out / "run.json").read_bytes() == whole
 
 
 def test_a_run_whose_language_model_hangs_ends_within_its_grace(process, call, small, indexed, tmp_path, openai_server):
@@ -151,7 +153,7 @@ def test_a_run_whose_language_model_hangs_ends_within_its_grace(process, call, s
     assert "terminated. Finished work is kept" in err and journal(out) == done != []
     hangs[0] = False
     code, said, _ = call("run", small, out, *options, *arguments)
-    assert code == 0 and f"({len(done)} from before)" in said
+    assert code == 0 and f"({counted(len(done), 'turns')} from before)" in said
     assert (out / "run.json").read_bytes() == (tmp_path / "whole" / "run.json").read_bytes()
 
 

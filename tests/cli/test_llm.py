@@ -115,7 +115,7 @@ def test_a_run_waits_stops_with_its_journal_and_goes_on(call, small, indexed, tm
     assert code == 1 and "the server answers 503" in err
     server.reply = model
     code, out, _ = call(*run, "m")
-    assert code == 0 and "(2 from before)" in out
+    assert code == 0 and "(2 turns from before)" in out
     resolved = (tmp_path / "out" / "pipeline.resolved.yaml").read_text()
     builder = yaml.safe_load(resolved)["stations"]["builder"]
     assert builder["component"]["init_parameters"]["model"] == "m" and server.url in resolved

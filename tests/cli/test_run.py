@@ -118,7 +118,7 @@ def test_the_same_command_again_changes_nothing(call, small, indexed, tmp_path):
     call(*arguments)
     before = (tmp_path / "out" / "run.json").read_bytes()
     code, out, _ = call(*arguments)
-    assert code == 0 and "34 from before" in out
+    assert code == 0 and "34 turns from before" in out
     assert (tmp_path / "out" / "run.json").read_bytes() == before
 
 
@@ -243,7 +243,7 @@ def test_a_disk_that_is_full_at_the_end(call, small, indexed, tmp_path, monkeypa
     assert not (tmp_path / "out" / "run.json").exists()
     monkeypatch.undo()
     code, out, _ = call(*arguments)
-    assert code == 0 and "34 from before" in out
+    assert code == 0 and "34 turns from before" in out
 
 
 def test_a_run_file_of_unknown_origin_is_not_overwritten(call, small, indexed, tmp_path):

@@ -51,7 +51,7 @@ def test_rankings_come_back_with_their_texts(write, tmp_path, collection, caplog
     assert [hit.passage for hit in first.hits] == [PASSAGES[0], PASSAGES[1], None]
     assert [hit.id for hit in second.hits] == ["c"]
     assert not third.hits
-    assert "1 turns of a batch are missing" in caplog.text
+    assert "turns of a batch that are missing and have empty rankings: 1" in caplog.text
 
 
 def test_depth_and_turns_that_ask_nothing(tmp_path, collection):

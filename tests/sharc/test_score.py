@@ -151,7 +151,7 @@ def test_empty_answers_of_the_open_form():
 
 def test_irrelevant_answers_of_the_open_form_are_told(caplog):
     scored(("Yes", "No"), ("Yes", "Irrelevant"), "open")
-    assert "1 answers are Irrelevant, a question in the open-retrieval form" in caplog.text
+    assert "answers that are Irrelevant, which is a question in the open-retrieval form: 1" in caplog.text
 
 
 texts = st.sampled_from(["Yes", "No", "Irrelevant", "more", "", " ", CYPRUS, FRANCE, OLD, "?", "can't", "\u00a0x"])

@@ -64,7 +64,7 @@ class RecordedRetriever(FromFile, Retriever):
             rankings.append(Ranking((ranking or Ranking()).hits[: self.top_k]))
         if missing:
             logger.warning(
-                "%s: %d turns of a batch are missing and have empty rankings",
+                "%s: turns of a batch that are missing and have empty rankings: %d",
                 self.path,
                 missing,
             )

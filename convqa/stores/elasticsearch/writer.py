@@ -18,7 +18,7 @@ from threading import Lock
 import orjson
 
 from convqa.domain import Passage
-from convqa.errors import InputError, RunError, WorkError
+from convqa.errors import InputError, RunError, WorkError, counted
 from convqa.stores.base import Encoder, Ids, Matrix
 from convqa.stores.checks import checked_vectors, refuse_other_encoder
 from convqa.stores.content import checksum, content, digest, duplicate, terms_of
@@ -140,7 +140,7 @@ class BulkWriter:
         if self._has_deleted or is_new:
             self.index.merge()
         if self._repeated:
-            logger.warning("%d passages came again with the same id and content: kept once", self._repeated)
+            logger.warning("%s came again with the same id and content: kept once", counted(self._repeated, "passages"))
         self.index.write(meta)
         return replace(version, name=self.index.name, meta=meta)
 

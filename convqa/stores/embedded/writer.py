@@ -19,7 +19,7 @@ import orjson
 from filelock import FileLock, Timeout
 
 from convqa.domain import Passage
-from convqa.errors import CollectionBusy, InputError, RunError
+from convqa.errors import CollectionBusy, InputError, RunError, counted
 from convqa.stores.base import Encoder, Ids, Matrix
 from convqa.stores.checks import checked_vectors, refuse_other_encoder
 from convqa.stores.content import checksum, content, digest, duplicate, terms_of
@@ -171,7 +171,7 @@ class FolderWriter:
             manifest.write(self._folder)
             self._remove_unused()
         if self._copies:
-            logger.warning("%d passages came again with the same id and content: kept once", self._copies)
+            logger.warning("%s came again with the same id and content: kept once", counted(self._copies, "passages"))
         self.close()
 
     def _live_vectors(self, deleted: Mask) -> VectorState | None:

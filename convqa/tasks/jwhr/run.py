@@ -38,7 +38,7 @@ def read(path: Path) -> JWHRRun:
     faults = [f"{label}: {fault}" for label, entry in entries for fault in run_faults(entry)]
     if faults:
         log.warning(
-            "%s: %d faults, which affect the scores. The first: %s",
+            "%s: faults that affect the scores: %d. The first: %s",
             file,
             len(faults),
             faults[0],

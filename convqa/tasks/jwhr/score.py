@@ -64,7 +64,7 @@ def score(
     warn_of_unmatched(run.path, asked, run.entries.keys(), "entries of the truth", unknown)
     failed = [entry for id, entry in run.entries.items() if entry.failed and id in asked]
     if failed:
-        log.warning("%s: %d entries failed, and count as wrong", run.path, len(failed))
+        log.warning("%s: entries that failed, and count as wrong: %d", run.path, len(failed))
     rows: list[tuple[TurnId, Row]] = []
     for turn in gold.turns:
         entry = run.entries.get(int(turn.id.conversation))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from convqa.domain import Conversation, Exchange, Turn, TurnId
-from convqa.errors import InputError
+from convqa.errors import InputError, counted
 from convqa.files import log
 from convqa.tasks.files import file_at, read_values
 from convqa.tasks.qrecc import schema
@@ -65,9 +65,9 @@ def _grouped(file: Path, records: Records) -> dict[int | str, Records]:
             turns.sort(key=lambda record: int(record["Turn_no"]))
         skipped += max(numbers) - min(*numbers, 1) + 1 - len(numbers)
     if unordered:
-        log.warning("%s: sorted the turns of %d conversations by Turn_no", file, unordered)
+        log.warning("%s: sorted the turns of %s by Turn_no", file, counted(unordered, "conversations"))
     if skipped > 0:
-        log.warning("%s: accepted %d gaps in Turn_no (skipped turns)", file, skipped)
+        log.warning("%s: accepted gaps in Turn_no (skipped turns): %d", file, skipped)
     return conversations
 
 

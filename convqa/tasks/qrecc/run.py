@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from convqa.domain import Answer, Ranking, Response, TurnId, quotes
+from convqa.errors import counted
 from convqa.files import log, to_json_bytes
 from convqa.tasks.files import UnicodeText, file_at, read_official_array, write_members
 from convqa.tasks.qrecc import schema
@@ -55,12 +56,8 @@ def read(path: Path) -> QReCCRun:
     file = file_at(path, FILE)
     records = schema.checked(file, read_official_array(file, EXPECTED), schema.RUNS)
     turns = tuple(dict.fromkeys(map(turn_id, records)))
-    if len(turns) < len(records):
-        log.warning(
-            "%s: %d repeated turns; the last record counts",
-            file,
-            len(records) - len(turns),
-        )
+    if repeated := len(records) - len(turns):
+        log.warning("%s: %s; the last record counts", file, counted(repeated, "repeated turns"))
     values: dict[str, dict[str, Any]] = defaultdict(dict)
     ignored = Counter[str]()
     for record in records:

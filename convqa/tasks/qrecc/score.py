@@ -176,7 +176,7 @@ def _retrieval(
         return "no turn with true passages has Model_passages"
     if len(rows) < len(used):
         log.warning(
-            "%s: MRR leaves out %d turns that lack Model_passages",
+            "%s: MRR leaves out turns that lack Model_passages: %d",
             run.path,
             len(used) - len(rows),
         )

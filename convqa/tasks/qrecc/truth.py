@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from convqa.errors import counted
 from convqa.files import log
 from convqa.tasks.files import file_at, read_official_array
 from convqa.tasks.qrecc.schema import TRUTHS, checked, turn_id
@@ -42,11 +43,7 @@ def read(path: Path) -> QReCCGold:
     )
     repeated = len(turns) - len(collapsed(turns))
     if repeated:
-        log.warning(
-            "%s: %d repeated turns; QR and ROUGE1-R count each of them",
-            file,
-            repeated,
-        )
+        log.warning("%s: %s; QR and ROUGE1-R count each of them", file, counted(repeated, "repeated turns"))
     return Gold(file, turns)
 
 

@@ -121,7 +121,7 @@ def test_a_request_that_was_carried_out_and_not_answered_counts_once(target, sto
     store.commit()
     assert holds(target, [*PASSAGES, Passage("x", "new"), Passage("y", "new")])
     assert [line.getMessage() for line in caplog.records] == [
-        "1 passages came again with the same id and content: kept once"
+        "1 passage came again with the same id and content: kept once"
     ]
 
 

@@ -40,7 +40,7 @@ def test_a_turn_that_fails_in_the_rewriter_is_a_valid_entry_and_no_refusal(call,
     assert code == 1 and "2 failed" in out
     assert call("validate", made_up, tmp_path / "run")[:2] == (0, f"{tmp_path / 'run'}: ok\n")
     code, out, err = call("evaluate", made_up, tmp_path / "run", "--breakdown", "chunk", "--json")
-    assert code == 0 and "run.jsonl: 2 entries failed, and count as wrong" in err
+    assert code == 0 and "run.jsonl: entries that failed, and count as wrong: 2" in err
     refusals = json.loads(out)["breakdowns"]["chunk"]["not_answered"]
     assert {name: measure["mean"] for name, measure in refusals.items()} == {
         "Answerability": 0, "Refusal recall": 0,

@@ -159,7 +159,7 @@ def test_what_failed_has_no_answer_and_says_so_with_true(write, made_up, golden,
     caplog.set_level(logging.WARNING, "convqa")
     JWHR().read_run(write({**entry, "failed": True}, {**entry, "id": 8, "failed": None}))
     (told,) = [record.getMessage() for record in caplog.records]
-    assert ": 1 faults, which affect the scores. The first: line 1 (entry 7): failed: is true" in told
+    assert ": faults that affect the scores: 1. The first: line 1 (entry 7): failed: is true" in told
 
 
 def test_a_run_that_is_wrong_inside_is_read_and_told(write, entry, caplog):
@@ -169,7 +169,7 @@ def test_a_run_that_is_wrong_inside_is_read_and_told(write, entry, caplog):
     assert JWHR().read_run(file).entries[7].answer.sentences[0].citations == [0, 5]
     (told,) = [record.getMessage() for record in caplog.records]
     assert told.startswith(
-        f"{file}: 1 faults, which affect the scores. The first: line 1 (entry 7): answer.sentences[0]"
+        f"{file}: faults that affect the scores: 1. The first: line 1 (entry 7): answer.sentences[0]"
     )
     with pytest.raises(InputError, match=r"line 2 \(entry 7\): id: is also that of line 1"):
         JWHR().read_run(write(entry, entry))

@@ -65,7 +65,7 @@ def test_what_failed_is_wrong_wherever_it_counts(write, entry, caplog):
     caplog.set_level(logging.WARNING, "convqa")
     assert one(unanswered, failed, write) == {"Answerability": 0, "Refusal recall": 0}
     assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
-        "1 entries failed, and count as wrong"
+        "entries that failed, and count as wrong: 1"
     ]
     for run in (failed, {**entry, "failed": True}):
         found = one(entry, run, write)
@@ -102,7 +102,7 @@ def test_what_an_entry_that_lacks_counts(made_up, golden, write, caplog):
     told = [record.getMessage().partition(": ")[2] for record in caplog.records]
     assert told == [
         "lacks 3 of the 5 entries of the truth; --partial leaves them out",
-        "ignored 1 entries that are not in the truth",
+        "ignored entries that are not in the truth: 1",
     ]
     run = write(*lines[:2], name="run.jsonl")
     alone = evaluate(made_up, run, partial=True)

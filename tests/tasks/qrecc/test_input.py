@@ -71,8 +71,8 @@ def test_unordered_and_skipped_turns_are_mended_with_one_warning_each(folder, ca
     turns = [(2, 1), (1, 2), (2, 3), (1, 1), (3, 4)]
     assert ids(read(folder([question(*turn) for turn in turns]))) == ["2_1", "2_3", "1_1", "1_2", "3_4"]
     assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
-        "sorted the turns of 1 conversations by Turn_no",
-        "accepted 4 gaps in Turn_no (skipped turns)",
+        "sorted the turns of 1 conversation by Turn_no",
+        "accepted gaps in Turn_no (skipped turns): 4",
     ]
 
 

@@ -246,8 +246,8 @@ def test_posscore_comes_before_sas_as_officially(score, monkeypatch):
 def test_partial_and_foreign_turns_are_named(score, caplog):
     score(T, [*R[:3], run_record(9, None, None, "x")])
     assert "lacks 1 of the 4 turns of the truth" in caplog.text
-    assert "ignored 1 turns that are not in the truth" in caplog.text
-    assert "MRR leaves out 1 turns that lack Model_passages" in caplog.text
+    assert "ignored turns that are not in the truth: 1" in caplog.text
+    assert "MRR leaves out turns that lack Model_passages: 1" in caplog.text
 
 
 def test_the_turns_of_a_run_alone(score, caplog):

@@ -32,7 +32,7 @@ def test_passages_may_be_missing_as_officially(tmp_path):
 
 def test_repeated_turns_are_told(tmp_path, caplog):
     assert len(QReCC().gold(write(tmp_path, [RECORD, RECORD])).turns) == 2
-    assert "1 repeated turns; QR and ROUGE1-R count each" in caplog.text
+    assert "1 repeated turn; QR and ROUGE1-R count each" in caplog.text
 
 
 @pytest.mark.parametrize(
