@@ -78,6 +78,7 @@ def ablate(
         question=ablation.question,
         base=baseline.name,
         pipeline=ablation.pipeline,
+        override=ablation.override,
         measures=list(measures) or ablation.measures,
         inputs=sources,
         rows=rows,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -66,6 +66,7 @@ class AblationRecord(Record):
     pipeline: str
     measures: list[str]
     inputs: Annotated[list[AblationInput], Field(min_length=1)]
+    override: dict[str, Any] = {}
     rows: list[GridRow]
     cells: list[CellRecord]
     versions: dict[str, str]

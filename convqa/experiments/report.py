@@ -8,6 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from convqa.driver.folder import read_meta
 from convqa.errors import InputError, counted
 from convqa.evaluation import Evaluation, evaluate
 from convqa.evaluation.measures import known_measures
@@ -40,6 +41,7 @@ def report(output: Path, file: Path | None = None) -> Path:
         str(path),
         "Run convqa ablate again.",
     )
+    sections = [_section(record, source, output) for source in record.inputs]
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         undefined=StrictUndefined,
@@ -50,7 +52,8 @@ def report(output: Path, file: Path | None = None) -> Path:
     content = environment.get_template("report.html").render(
         record=record,
         counted=counted,
-        sections=[_section(record, source, output) for source in record.inputs],
+        sections=sections,
+        meta=sections[0]["meta"],
         mark=MARK,
         human=HUMAN,
         caption=CAPTION.format(against=record.base),
@@ -78,6 +81,8 @@ def _section(
     rows.sort(key=lambda row: -means.get(row.name, -1.0))
     ranked = [row.name for row in rows if row.name in means and HUMAN not in row.values.values()]
     best = ranked[0] if ranked else None
+    meta = read_meta(output / cells[ranked[0]].folder) if ranked else {}
+    collection = meta.get("fingerprint", {}).get("collection")
     shown: dict[str, Any] = {
         "source": source,
         "lead": lead,
@@ -90,6 +95,10 @@ def _section(
         "compared": None,
         "against_best": None,
         "basis": "",
+        "certain": [],
+        "counts": {name: mean.turns for cell in cells.values() for name, mean in cell.measures.items()},
+        "meta": meta,
+        "passages": collection["count"] if collection else None,
         "turns": [],
     }
     if best is None:
@@ -106,6 +115,9 @@ def _section(
         shown["compared"] = compared
         shown["against_best"] = compare_evaluations(scored, best, [lead])
         shown["basis"] = basis_of(compared, lead)
+        shown["certain"] = [
+            one for one in compared.differences if one.certain and (one.run, one.measure) != (best, lead)
+        ]
         shown["turns"] = compared.turns(best, lead, EXAMPLES)
     return shown
 

@@ -111,7 +111,9 @@ def text_of(output, **options):
 def test_it_begins_with_what_won_by_how_much_and_whether_that_is_certain(reported):
     words = " ".join(re.sub("<[^>]+>", "", reported[reported.index("<main>") :]).split())
     assert "edit+bm25 comes first: MRR 0.933, +0.467 (95 % interval" in words
-    assert "That is significant: p = 0.0" in words
+    assert re.search(r"That is significant: p = 0\.0\d+ after Holm's correction over 3 rows\.", words)
+    assert re.search(r"Also significantly different from the baseline: .*edit\+bm25 in nDCG@3 \(\+0\.", words)
+    assert "MRR 20 turns" in words
     assert re.search(r"Not significantly different from the first: .*human\+bm25", words)
     assert words.index("edit+bm25 comes first") < words.index("ms/turn") < 700
     # The best of what is no ceiling is bold, and differs for certain.
@@ -124,6 +126,32 @@ def test_it_shows_turns_overrides_and_versions(reported):
     assert "rewrite, edit+bm25" in reported and "answer, copy+bm25" in reported
     assert "rewriter.type: &lt;script&gt;" in reported and "reranker: none" in reported
     assert "convqa 0.1.0" in reported
+
+
+def test_it_says_what_was_run_on_how_many_passages(copied):
+    output, record = copied
+    save(output, {**record, "override": {"retriever.stopwords": "long"}})
+    meta = {"git_commit": "abc1", "started": "2026-11-27T10:00:00+00:00", "command": ["convqa", "ablate", "made"]}
+    for cell in record["cells"]:
+        data = {**meta, "fingerprint": {"collection": {"count": 1}}}
+        (output / cell["folder"] / "run.meta.json").write_text(json.dumps(data))
+    words = " ".join(re.sub("<[^>]+>", "", text_of(output)).split())
+    assert ", commit abc1 2026-11-27: convqa ablate made" in words
+    assert f"{record['inputs'][0]['path']}, 1 passage" in words
+    assert "beside those of all rows (retriever.stopwords: long)" in words
+
+
+def test_one_row_is_not_corrected_and_an_interval_that_excludes_0_is_explained(copied):
+    """Four of ten conversations gain, so that p is at least 2 / 2**4."""
+    output, record = copied
+    record["rows"], record["cells"] = record["rows"][:3:2], record["cells"][:3:2]
+    folder = output / record["cells"][1]["folder"]
+    shutil.rmtree(folder)
+    write_cell(folder, record["inputs"][0]["path"], HITS["copy+bm25"] + 4, answers=True)
+    record["cells"][1]["measures"]["MRR"]["mean"] = 0.9
+    save(output, record)
+    words = " ".join(re.sub("<[^>]+>", "", text_of(output)).split())
+    assert "That may be chance: p = 0.125. The interval excludes 0" in words
 
 
 def test_what_comes_from_files_is_text(reported):
@@ -191,7 +219,7 @@ def test_listed_rows_two_inputs_and_no_measures(copied):
     record["cells"] += [{**cell, "input": "again"} for cell in record["cells"][:2]]
     save(output, record)
     page = text_of(output, file=output / "two.html")
-    heads = re.findall('<th scope="col">([^<]+)</th>', page)
+    heads = re.findall('<th scope="col">([^<]+?) ?<', page)
     assert "MRR" in heads and "EM" not in heads
     assert "<small>not run</small>" in page and ">again</h2>" in page
 

@@ -17,7 +17,8 @@ class QReCC(Task):
     options = score.QReCCOptions
     legend = (
         "QR, ROUGE1-R: recall of the true rewrite, of the true answer. MRR: 1 / rank of the first true passage. EM, "
-        "F1: match with the true answer. turns: those that have the truth for a measure. See docs/tasks/qrecc.md."
+        "F1: match with the true answer. Cited-F1: match of cited and true passages. turns: those that have the truth "
+        "for a measure. See docs/tasks/qrecc.md."
     )
 
     has_input = staticmethod(input.recognize)
