@@ -64,7 +64,6 @@ def evaluate(
     partial: Annotated[
         bool, Option("--partial", help="Score only turns that are in the run, as after run --limit.")
     ] = False,
-    seed: Annotated[int, Option(min=0, help="Random seed of the intervals.")] = 1,
     json: Json = False,
     *,
     options: _task_options,  # type: ignore[valid-type]
@@ -93,7 +92,6 @@ def evaluate(
         task=task,
         measures=measure or [],
         breakdown=breakdown or [],
-        seed=seed,
         partial=partial,
         support=support,
         **task_options,

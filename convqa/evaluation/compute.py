@@ -31,7 +31,6 @@ def evaluate(
     task: str | Task = "auto",
     breakdown: Sequence[str] = (),
     measures: Sequence[str] = (),
-    seed: int = 1,
     partial: bool = False,
     support: str | None = None,
     **options: Any,
@@ -42,7 +41,6 @@ def evaluate(
     :param breakdown: fields of the truth's records, or groups of the task (QReCC: ``history``).
     :param measures: further measures of rankings, such as ``nDCG@20``, ``P@5`` (with the package ir_measures) or
         those of other packages. The task's own measures are always scored.
-    :param seed: the seed of the bootstrap intervals, 0 or more.
     :param partial: score only the turns in the run; officially, missing turns count 0.
     :param support: the scorer for ALCE's citation recall and precision, in tasks that have them: lexical, support, or
         an NLI model.
@@ -50,8 +48,6 @@ def evaluate(
     :raises InputError: where the official script would stop or crash, and for unknown breakdowns and options.
     """
     truth_path, run_path = Path(truth_path), Path(run_path)
-    if seed < 0:
-        raise InputError(f"seed: expected a whole number, 0 or more, got {seed}.")
     if isinstance(task, str):
         task = find_scored_task(task, truth_path, run_path)
     _check_options(task, options if support is None else [*options, "support"])
@@ -67,7 +63,7 @@ def evaluate(
         raise InputError(f"{run_path}: {problem}")
     run = task.read_run(run_path)
     groups = groups_of(task, gold, truth_path, breakdown)
-    settings = {**task_options.to_json(), "seed": seed}
+    settings = task_options.to_json()
     if partial:
         settings["partial"] = True
         gold = task.part(gold, run)
@@ -80,8 +76,8 @@ def evaluate(
     breakdowns = {}
     for name, members in groups.items():
         parts = {group: [column.of(ids) for column in columns] for group, ids in members.items()}
-        breakdowns[name] = {group: summaries(part, seed) for group, part in parts.items()}
-    return Evaluation(task, gold, run, tuple(columns), summaries(columns, seed), breakdowns, settings)
+        breakdowns[name] = {group: summaries(part) for group, part in parts.items()}
+    return Evaluation(task, gold, run, tuple(columns), summaries(columns), breakdowns, settings)
 
 
 def _check_options(task: Task, names: Iterable[str]) -> None:

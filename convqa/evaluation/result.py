@@ -20,6 +20,9 @@ from convqa.tasks.scores import (
     Scores,
 )
 
+SEED = 1
+"""The seed of the intervals and tests."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreSummary:
@@ -45,14 +48,14 @@ def value_of(scores: Scores) -> float | None:
     return None if value is None else scale * value
 
 
-def interval_of(scores: Scores, seed: int) -> tuple[float, float]:
+def interval_of(scores: Scores) -> tuple[float, float]:
     """Return the 95 % bootstrap interval of scores, for which conversations are drawn."""
     groups = scores.by_group()
     owners = list(scores.by_group([id.conversation for id in scores.ids]).values())
     if scores.statistic is None:
-        low, high = interval(list(groups.values()), seed, owners)
+        low, high = interval(list(groups.values()), SEED, owners)
     else:
-        low, high = interval_of_statistic(groups, scores.statistic, seed, owners)
+        low, high = interval_of_statistic(groups, scores.statistic, SEED, owners)
     scale = scores.measure.scale
     return scale * low, scale * high
 
@@ -68,13 +71,13 @@ def _mean(values: Sequence[float], scale: float) -> float:
 Summaries = Mapping[str, ScoreSummary]
 
 
-def summaries(columns: Sequence[Scores], seed: int) -> Summaries:
+def summaries(columns: Sequence[Scores]) -> Summaries:
     """Return the summary of each measure that has a value."""
     by_name = {}
     for column in columns:
         mean = value_of(column)
         if mean is not None:
-            low, high = interval_of(column, seed)
+            low, high = interval_of(column)
             by_name[column.measure.name] = ScoreSummary(mean, low, high, len(column.values))
     return by_name
 

@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 
 from convqa.domain import TurnId
 from convqa.evaluation import Evaluation
-from convqa.evaluation.result import interval_of, value_of
+from convqa.evaluation.result import SEED, interval_of, value_of
 from convqa.metrics.paired import randomization_tests
 from convqa.tasks.scores import GoldTurn, Scores
-
-SEED = 1
-"""The seed of the intervals and tests."""
 
 SIGNIFICANCE_LEVEL = 0.05
 """An adjusted p below it is significant."""
@@ -99,8 +96,9 @@ def differences_of(
     ids = dict.fromkeys(turn.id.conversation for turn in turns)
     conversations = {id: index for index, id in enumerate(ids)}
     result: list[Difference] = []
-    gains: dict[int, Vector] = {}
-    turn_gains: dict[int, Vector] = {}
+    tested: list[int] = []
+    gains: list[Vector] = []
+    turn_gains: list[Vector] = []
     for scores in shared:
         if members is not None:
             scores = {run: column.of(members) for run, column in scores.items()}
@@ -124,26 +122,20 @@ def differences_of(
             )
             if base.statistic is None:
                 by_turn = numpy.subtract(column.values, base.values)
-                sums = numpy.bincount(
-                    owners,
-                    by_turn * weights,
-                    len(conversations),
-                )
-                gains[len(result)] = sums.astype(numpy.float64)
-                turn_gains[len(result)] = by_turn * weights
+                tested.append(len(result))
+                gains.append(numpy.bincount(owners, by_turn * weights, len(conversations)).astype(numpy.float64))
+                # Turns without a difference change nothing, so they fill the columns.
+                turn_gains.append(numpy.pad(by_turn * weights, (0, len(turns) - len(owners))))
                 difference = _with_interval(difference, base, by_turn)
             result.append(difference)
-    if gains:
+    if tested:
         # One test of many columns draws the assignments once.
-        p_values = randomization_tests(numpy.column_stack(list(gains.values())), SEED)
-        for index, p in zip(gains, p_values, strict=True):
-            result[index] = replace(result[index], p=p)
-    if gains and members is None:
-        # Turns without a difference change nothing, so they fill the columns.
-        padded = [numpy.pad(column, (0, len(turns) - len(column))) for column in turn_gains.values()]
-        p_values = randomization_tests(numpy.column_stack(padded), SEED)
-        for index, p in zip(turn_gains, p_values, strict=True):
-            result[index] = replace(result[index], turns_p=p)
+        p_values = randomization_tests(numpy.column_stack(gains), SEED)
+        by_turns: Sequence[float | None] = [None] * len(tested)
+        if members is None:
+            by_turns = randomization_tests(numpy.column_stack(turn_gains), SEED)
+        for index, p, turns_p in zip(tested, p_values, by_turns, strict=True):
+            result[index] = replace(result[index], p=p, turns_p=turns_p)
     return result
 
 
@@ -160,7 +152,7 @@ def _with_interval(
     gains: Vector,
 ) -> Difference:
     """Return the difference with its interval and its counts of turns."""
-    low, high = interval_of(replace(base, values=tuple(gains.tolist())), SEED)
+    low, high = interval_of(replace(base, values=tuple(gains.tolist())))
     better, worse = int((gains > 0).sum()), int((gains < 0).sum())
     return replace(
         difference,

@@ -116,10 +116,10 @@ def test_measures_options_and_groups_are_the_tasks(folder):
         "length": {"long": (1, 1), "any": (pytest.approx(1 / 3), 3)},
         "first": {"A": (0, 1), "c": (0.5, 2)},
     }
-    lenient = evaluate(folder, folder, task=Spelling(), lenient=True, seed=3)
+    lenient = evaluate(folder, folder, task=Spelling(), lenient=True)
     assert lenient.summaries["right"].mean == pytest.approx(2 / 3)
     assert lenient.to_json()["task"] == "spelling"
-    assert lenient.to_json()["options"] == {"lenient": True, "seed": 3}
+    assert lenient.to_json()["options"] == {"lenient": True}
 
 
 def test_files_and_table_are_the_tasks(folder):
@@ -139,11 +139,6 @@ def test_files_and_table_are_the_tasks(folder):
 def test_an_option_of_another_task_is_named(folder):
     with pytest.raises(InputError, match=r"task spelling has no option --leniant\. Did you mean '--lenient'"):
         evaluate(folder, folder, task=Spelling(), leniant=True)
-
-
-def test_a_seed_below_zero_is_refused_by_name(folder):
-    with pytest.raises(InputError, match="seed: expected a whole number, 0 or more, got -1"):
-        evaluate(str(folder), str(folder), seed=-1)
 
 
 def test_a_task_by_name_and_by_its_files(folder):

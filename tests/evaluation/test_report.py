@@ -99,7 +99,7 @@ def test_json_holds_means_intervals_and_reasons(evaluation):
     assert data["measures"]["MRR"] == {"mean": 0.5, "low": 0.5, "high": 0.5, "turns": 1}
     assert data["skipped"] == {"QR": "the truth has no rewrites of turns after the first"}
     assert data["breakdowns"]["kind"]["[red]"]["EM"]["mean"] == 1
-    assert data["options"] == {"eval_missing_truth": False, "eval_turn_one_rewrites": False, "seed": 1}
+    assert data["options"] == {"eval_missing_truth": False, "eval_turn_one_rewrites": False}
     assert data["truth"].endswith("ground-truth.json") and data["run"].endswith("run.json")
 
 
