@@ -15,7 +15,7 @@ from convqa.driver.history import HistoryMode
 from convqa.errors import InputError
 from convqa.pipeline.merge import resolve
 from convqa.pipeline.read import find
-from convqa.places import yaml_file
+from convqa.places import is_yaml, yaml_file
 from convqa.safe_yaml import read_yaml
 from convqa.validation import Record, Text, read_as, refuse_secrets, shorten
 
@@ -86,7 +86,8 @@ class GridRow(Record):
         document = resolve(base, {**ablation.override, **self.overrides})
         text = document.to_yaml()
         if document.modules:
-            folders = dict.fromkeys(str(path.resolve().parent) for path in (base, file))
+            files = (base, file) if is_yaml(ablation.pipeline) else (file,)
+            folders = dict.fromkeys(str(path.resolve().parent) for path in files)
             text += yaml.safe_dump({"python_path": list(folders)}, allow_unicode=True)
         return text
 

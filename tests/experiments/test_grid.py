@@ -65,6 +65,16 @@ def test_values_may_be_several_settings_and_remove_stations(tmp_path):
     assert "reranker" not in yaml.safe_load(rows["none+copy"].document(mine, file))["stations"]
 
 
+@pytest.mark.parametrize(("base", "folders"), [("default", [""]), ("sub/base.yaml", ["sub", ""])])
+def test_a_row_names_the_folders_of_the_users_modules(tmp_path, base, folders):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "base.yaml").write_text("extends: default")
+    mine, file = ablation(tmp_path, f"{{pipeline: {base}, axes: {{rewriter: [copy, mine_for_test.Mine]}}}}")
+    plain, own = (yaml.safe_load(row.document(mine, file)) for row in rows_of(mine))
+    assert "python_path" not in plain
+    assert own["python_path"] == [str(tmp_path.resolve() / folder) for folder in folders]
+
+
 def test_null_among_the_values_of_a_station_removes_it(tmp_path):
     mine, file = ablation(tmp_path, "{pipeline: default, axes: {reranker: [encoder, null]}}")
     with_reranker, without = rows_of(mine)
