@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
@@ -23,13 +22,6 @@ MAX_NEAREST = 3
 
 MAX_OTHERS = 4
 """Units in a reply that the answer does not quote."""
-
-MAX_FOLLOW_UPS = 2
-"""Questions that can be asked next."""
-
-_QUESTION = re.compile(r"\w[^\n?]{5,120}\?")
-_SUBJECT = re.compile(r"(?:\d[\d.]*\s+)?([^\W\d][^?]{2,60})")
-"""A heading that names a subject, after its number."""
 
 NO_LONGER = Failure("access", "NotAllowed", "You may no longer see the passages of this answer.")
 
@@ -145,7 +137,7 @@ class TurnReply:
     """A turn. Offsets are code points; timings are seconds by station, a turn's share of its batch.
 
     ``caveat``: a sentence of warning for the user, such as that the language model was unavailable. ``usage``: tokens
-    of its prompts and completions. ``follow_ups``: questions that the cited documents answer elsewhere.
+    of its prompts and completions.
     """
 
     conversation: str | None
@@ -161,7 +153,6 @@ class TurnReply:
     usage: tuple[int, int]
     error: ErrorReply | None
     feedback: FeedbackReply | None = None
-    follow_ups: Sequence[str] = ()
 
 
 def turn(
@@ -169,12 +160,8 @@ def turn(
     question: str,
     pipeline: str,
     conversation: str | None = None,
-    language: str = "",
 ) -> TurnReply:
-    """Return the reply for a turn. A failure names the station; details are in the server's log.
-
-    :param language: the collection's, for ``follow_ups``.
-    """
+    """Return the reply for a turn. A failure names the station; details are in the server's log."""
     answer = response.answer
     failure = response.error
     return TurnReply(
@@ -190,7 +177,6 @@ def turn(
         timings=dict(response.timings),
         usage=response.usage,
         error=ErrorReply(failure.stage, failure_message(failure)) if failure else None,
-        follow_ups=follow_ups(response, language),
     )
 
 
@@ -259,30 +245,6 @@ def others(response: Response) -> list[NearestReply]:
     quoted = {(citation.passage_id, citation.start) for sentence in answer.sentences for citation in sentence.citations}
     spans = [span for span in reading.spans if (span.passage_id, span.start) not in quoted]
     return [_unit(response, span) for span in spans[:MAX_OTHERS]]
-
-
-def follow_ups(response: Response, language: str) -> list[str]:
-    """Return questions that the cited documents answer elsewhere: those that they ask themselves, then about sections.
-
-    :param language: the collection's. Questions about sections are written in English only.
-    """
-    answer = response.answer
-    if answer is None or answer.kind != "answer":
-        return []
-    quoted = " ".join(f"{citation.title} {citation.quote}" for citation in citations(response))
-    documents = {id.rsplit("_p", 1)[0] for id in answer.cited_ids()}
-    own = []
-    about = []
-    for passage in response.ranking.passages() if response.ranking else ():
-        for unit in passage.units if passage.id.rsplit("_p", 1)[0] in documents else ():
-            heading = unit.heading.rpartition(" > ")[2]
-            question = _QUESTION.match(passage.text[unit.start :] if unit.kind == "question" else heading)
-            subject = _SUBJECT.fullmatch(heading)
-            if question and question[0] not in quoted:
-                own.append(question[0])
-            if subject and subject[1] not in quoted and language == "en":
-                about.append(f"What does “{passage.title}” say about “{subject[1]}”?")
-    return list(dict.fromkeys([*own, *about]))[:MAX_FOLLOW_UPS]
 
 
 def _unit(response: Response, span: Span) -> NearestReply:

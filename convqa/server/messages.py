@@ -144,10 +144,10 @@ def _requested_field(prompt: str) -> str | None:
     return field[1]
 
 
-def reply_to_errand(asked: ChatQuestion, suggestions: Sequence[str]) -> str | None:
+def reply_to_errand(asked: ChatQuestion, examples: Sequence[str]) -> str | None:
     """Reply to a prompt that a client sends on its own, without a search; None for a question.
 
-    A title is the first question. Follow-ups are the suggestions that were not asked.
+    A title is the first question. Follow-ups are the examples that were not asked.
     """
     prompt = asked.question
     field = _requested_field(prompt)
@@ -164,6 +164,6 @@ def reply_to_errand(asked: ChatQuestion, suggestions: Sequence[str]) -> str | No
         "title": title,
         "tags": [],
         "queries": [],
-        "follow_ups": [question for question in suggestions if question not in prompt][:_MAX_FOLLOW_UPS],
+        "follow_ups": [question for question in examples if question not in prompt][:_MAX_FOLLOW_UPS],
     }
     return orjson.dumps({field: replies.get(field, "")}).decode() if field else title

@@ -110,12 +110,7 @@ async def complete(
     service = service_of(request, body.model, "model")
     body.refuse_unsupported()
     asked = read(body.messages)
-    prompt = asked.question
-    suggestions = service.served.examples
-    for owner, question, questions in reversed(service.suggested):
-        if owner == caller.owner and question in prompt:
-            suggestions = questions
-    errand = reply_to_errand(asked, suggestions)
+    errand = reply_to_errand(asked, service.served.examples)
     if errand is not None:
         reply = _Reply([errand], {}, (0, 0), "stop")
         return EventSourceResponse(_chunks(body, _head(body), reply)) if body.stream else _completion(body, reply)
@@ -135,7 +130,6 @@ async def complete(
 
     async def replied() -> _Reply:
         response = await pending.response
-        service.suggested.appendleft((caller.owner, prompt, replies.follow_ups(response, turn.language)))
         return _answered(
             body,
             asked,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -38,9 +37,6 @@ FOLLOW_SECONDS = 2.0
 RETRY = {"Retry-After": "5"}
 """The header that says after how many seconds clients may try again."""
 
-_SUGGESTED = 100
-"""Answers whose follow-up questions are kept until a chat client asks for them."""
-
 _LLM_WORKERS = 4
 """Concurrent batches of a pipeline that waits for a language model's server. Other pipelines are bound by the CPU."""
 
@@ -68,8 +64,6 @@ class Service:
 
     :param config: the server's settings, which name the pipeline.
     :param options: how the pipeline's models run, where it does not say.
-
-    ``suggested``: owner, question and follow-up questions of the latest answers to chat clients, latest first.
     """
 
     def __init__(
@@ -82,7 +76,6 @@ class Service:
         self.name = name
         self.language = pipeline.language
         self.served = config.pipelines[name]
-        self.suggested: deque[tuple[str, str, list[str]]] = deque(maxlen=_SUGGESTED)
         self._options = options
         self._use(pipeline, None if pipeline.collection is None else open_store(pipeline.collection))
         self._batch = config.batch

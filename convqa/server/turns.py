@@ -198,7 +198,7 @@ async def turn(
                 return replace(replies.turn(response, body.question, service.name), caveat=_NOT_STORED)
             if id is None:
                 raise HTTPException(409, "This conversation has changed or was deleted. Load it and ask again.")
-        return replies.turn(response, body.question, service.name, id, service.language)
+        return replies.turn(response, body.question, service.name, id)
 
     if "text/event-stream" in accept:
         return stream(

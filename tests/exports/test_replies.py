@@ -55,36 +55,3 @@ def test_quoted_items_and_rows_have_lines_of_their_own():
 def test_what_a_language_model_says_about_a_row_is_shown_as_written():
     (said,) = sentences(("Children pay €3.50 on weekdays.", (24, 52)))
     assert said.row is None
-
-
-FAQ = "Is it a backup?\nNo.\n\nIs it fast?\nYes, over a cable.\n\nIt is sold in Bergen."
-FAQ_UNITS = (
-    Unit(0, 19, "question", "General"),
-    Unit(21, 50, "question", "General"),
-    Unit(52, 73, "sentence", "2.1 Shops"),
-)
-LEASE = "Notice is three months. Dogs pay more. In 2020 it was less."
-LEASE_UNITS = (
-    Unit(0, 23, "sentence", "Ending > 4 Notice"),
-    Unit(24, 38, "sentence", "What do pets cost?"),
-    Unit(39, 59, "sentence", "3.2.0 (2020)"),
-)
-
-
-def follow_ups(cited, *passages, language="en", kind="answer"):
-    answer = Answer(kind, "Yes.", (Sentence("Yes.", (Citation(*cited),)),)) if kind == "answer" else Answer("none", "")
-    hits = tuple(Hit(passage.id, 1.0, passage) for passage in passages)
-    response = Response(TurnId(1, 1), Rewrite.unchanged("Really?"), Ranking(hits), answer=answer)
-    return list(replies.turn(response, "Really?", "talk", None, language).follow_ups)
-
-
-def test_follow_ups_are_questions_of_the_document_then_its_sections():
-    faq = Passage("faq", FAQ, "Questions", meta={"file": "faq.md"}, units=FAQ_UNITS)
-    lease = Passage("lease", LEASE, "Lease", meta={"file": "lease.md"}, units=LEASE_UNITS)
-    web = Passage("web", "Dogs are animals.", "Dogs")
-    assert follow_ups(("faq", 0, 19), lease, faq) == ["Is it fast?", "What does “Questions” say about “Shops”?"]
-    assert follow_ups(("faq", 0, 19), faq, language="de") == ["Is it fast?"]
-    assert follow_ups(("lease", 24, 38), faq, lease) == ["What does “Lease” say about “Notice”?"]
-    assert follow_ups(("lease", 0, 23), lease) == ["What do pets cost?"]
-    assert follow_ups(("web", 0, 17), web, lease) == []
-    assert follow_ups((), faq, lease, kind="none") == []

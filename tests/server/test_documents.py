@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -338,40 +337,3 @@ def test_the_last_document_is_removed_and_another_added(make_client, tmp_path):
     assert listed(client) == []
     assert ask(client, "What is the notice period?")["answer"]["kind"] == "none"
     assert add(client).status_code == 201 and listed(client) == ["added/pets.txt"]
-
-
-FAQ = """# Questions
-
-## Is it a backup?
-
-No. A deleted file is deleted everywhere.
-
-## Is the sync fast?
-
-The sync is fast over a cable.
-"""
-
-
-def test_follow_ups_are_the_same_on_the_page_and_for_chat_clients(make_client, served, folder, tmp_path, monkeypatch):
-    (folder / "questions.md").write_text(FAQ)
-    index_sources([folder], str(tmp_path / "mine"))
-    for name, key in KEYS.items():
-        monkeypatch.setenv(f"{name}_KEY", key)
-    keys = {"adder": {"env": "ADDER_KEY"}, "reader": {"env": "READER_KEY"}}
-    served = {"talk": ready(load("talk"), str(tmp_path / "mine"))}
-    client = make_client(served, {"talk": {"examples": ["What is new?"]}}, keys=keys)
-    client.headers["Authorization"] = f"Bearer {KEYS['ADDER']}"
-
-    def chat(content):
-        body = {"model": "talk", "messages": [{"role": "user", "content": content}]}
-        return client.post("/v1/chat/completions", json=body).json()["choices"][0]["message"]["content"]
-
-    question = "Is the sync fast?"
-    errand = f'### Task:\nSuggest.\nJSON format: {{ "follow_ups": ["a"] }}\n<chat_history>\nUSER: {question}'
-    assert ask(client, question)["follow_ups"] == ["Is it a backup?"]
-    assert json.loads(chat(errand)) == {"follow_ups": ["What is new?"]}
-    assert "over a cable" in chat(question)
-    assert json.loads(chat(errand)) == {"follow_ups": ["Is it a backup?"]}
-    # Others may see other passages.
-    client.headers["Authorization"] = f"Bearer {KEYS['READER']}"
-    assert json.loads(chat(errand)) == {"follow_ups": ["What is new?"]}

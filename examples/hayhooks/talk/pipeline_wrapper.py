@@ -35,7 +35,7 @@ class PipelineWrapper(BasePipelineWrapper):
     ) -> Iterator[str | OpenWebUIEvent]:
         """Sentences with their marks; Open WebUI shows the events as its own sources."""
         asked = read([Message.model_validate(dict(message)) for message in messages])
-        errand = reply_to_errand(asked, suggestions=[])
+        errand = reply_to_errand(asked, examples=[])
         if errand is not None:  # Open WebUI asks for titles and tags on its own
             yield errand
             return

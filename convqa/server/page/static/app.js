@@ -104,18 +104,12 @@ function show(place, turn, index, got) {
   const mend = index === 0 && {
     edit: (text) => edit(turn, text, true),
     asTyped: () => again(turn, turn.question, true),
-    ask: (text) => {
-      if (!running) ask(text);
-      $("question").focus();
-    },
     newTopic: () => {
       begin();
       ask(turn.question);
     },
   };
   const link = () => (index === 0 ? linkTo(got.conversation, got.number) : "");
-  const asked = talk.turns.map(({ question }) => question);
-  got.follow_ups = got.follow_ups?.filter((text) => !asked.includes(text));
   put(place, reply(got, language(got.pipeline), opener(got.pipeline), mend || null, collection(), link));
 }
 

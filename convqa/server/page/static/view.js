@@ -51,20 +51,8 @@ export function reply(turn, language, open, mend, name, link) {
   if (answer && answer.kind !== "talk") made.append(tools(turn, link));
   else if (answer && INVITING.has(turn.rewrite?.act ?? "") && !turn.rewrite?.added?.length) made.append(invitation(name));
   if (answer?.others?.length) made.append(others(answer.others, open));
-  if (mend && turn.follow_ups?.length) made.append(next(turn.follow_ups, language, mend.ask));
   made.append(happened(turn, open));
   return made;
-}
-
-/** Questions that the cited documents answer, too. Only the last turn shows them. */
-function next(questions, language, ask) {
-  const id = fresh("next");
-  return h(
-    "div",
-    { class: "next" },
-    h("h3", { id }, "Ask next"),
-    h("ul", { "aria-labelledby": id }, questions.map((text) => h("li", {}, h("button", { type: "button", class: "example", lang: language, onclick: () => ask(text) }, text)))),
-  );
 }
 
 /** After these acts, it is said what can be asked. */
