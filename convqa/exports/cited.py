@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from convqa.domain import Answer, Citation, Passage, Ranking, Response, Sentence, TurnId, Unit, quotes
 from convqa.errors import InputError
-from convqa.text.quotes import shown_unit
+from convqa.text.quotes import COLONS, shown, shown_unit
 from convqa.text.units import units
 
 NAMELESS = Passage("", "")
@@ -84,15 +85,15 @@ class CitedAnswer:
     def listed(self) -> tuple[Sentence, ...]:
         """Return the sentences. From the first quoted list item or table row on, they begin with "- ".
 
-        One that stands alone stays as it is, and so do numbered items.
+        One that stands alone stays as it is, and so do numbered items and the introductions of lists.
         """
         sentences = self.sentences()
         listed = []
         begun = False
-        for sentence in sentences:
-            kind = quoted_unit(sentence, self.passages)[1].kind
-            begun = begun or (kind in ("item", "row") and len(sentences) > 1)
-            listed.append(replace(sentence, text=f"- {sentence.text}") if begun and kind != "step" else sentence)
+        for sentence, _, unit in with_introductions(sentences, self.passages):
+            begun = begun or (unit.kind in ("item", "step", "row") and len(sentences) > 1)
+            is_bare = unit.kind == "step" or sentence.text.endswith(COLONS)
+            listed.append(replace(sentence, text=f"- {sentence.text}") if begun and not is_bare else sentence)
         return tuple(listed)
 
     def passage_ids(self) -> list[str]:
@@ -101,12 +102,30 @@ class CitedAnswer:
         return list(dict.fromkeys(citation.passage_id for citation in citations))
 
 
+def with_introductions(
+    sentences: Sequence[Sentence], passages: Mapping[str, Passage]
+) -> Iterator[tuple[Sentence, Passage, Unit]]:
+    """Yield the sentences with what they quote. The introduction of several items is a sentence without citations."""
+    quoted = [(sentence, *quoted_unit(sentence, passages)) for sentence in sentences]
+    for (kind, context), group in groupby(quoted, lambda item: (item[2].kind, item[2].context)):
+        items = list(group)
+        introduction = shown(context) if kind != "row" else ""
+        is_list = len(items) > 1 and introduction.endswith(COLONS) and items[0][0].text.startswith(introduction)
+        if is_list:
+            yield Sentence(introduction), NAMELESS, _NO_UNIT
+        for sentence, passage, unit in items:
+            if is_list:
+                sentence = replace(sentence, text=sentence.text.removeprefix(introduction).lstrip())
+            yield sentence, passage, unit
+
+
 def quoted_unit(sentence: Sentence, passages: Mapping[str, Passage]) -> tuple[Passage, Unit]:
     """Return the item or row that a sentence quotes, with its passage; for any other sentence, an empty sentence."""
     for citation in sentence.citations if sentence.supported is None else ():
         passage = passages.get(citation.passage_id, NAMELESS)
         unit = unit_at(passage, citation.start)
-        if sentence.text == shown_unit(passage, unit):
+        # Of several items, only the first is quoted with the introduction.
+        if sentence.text in (shown_unit(passage, unit), shown(passage.text[unit.start : unit.end])):
             return passage, unit
     return NAMELESS, _NO_UNIT
 

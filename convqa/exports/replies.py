@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textwrap import shorten
 
 from convqa.domain import Answer, AnswerKind, Failure, Passage, Ranking, Response, Rewrite, Span
-from convqa.exports.cited import NAMELESS, CitedAnswer, quoted_unit, unit_at
+from convqa.exports.cited import NAMELESS, CitedAnswer, unit_at, with_introductions
 from convqa.exports.text import begins_item, numbered
 from convqa.text.quotes import TableRow, shown, shown_unit, table_row
 
@@ -292,12 +292,11 @@ def sentences(answer: Answer, passages: Mapping[str, Passage]) -> list[SentenceR
     whole = answer.shown
     replies: list[SentenceReply] = []
     end = 0
-    for sentence in answer.sentences:
+    for sentence, passage, unit in with_introductions(answer.sentences, passages):
         text = sentence.text
         start = max(whole.find(text, end), end)
         end = start + len(text)
         cited = [numbers[citation] for citation in sentence.citations]
-        passage, unit = quoted_unit(sentence, passages)
         item = begins_item(text) or unit.kind == "item"
         row = table_row(passage, unit) if unit.kind == "row" else None
         replies.append(SentenceReply(text, start, end, item, cited, sentence.supported, sentence.mark, row))

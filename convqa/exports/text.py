@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator
 from convqa.domain import TOLD, UNSURE, Answer, Citation, Passage, Sentence
 from convqa.exports.base import Format, Submission
 from convqa.exports.cited import CitedAnswer
+from convqa.text.quotes import COLONS
 
 _UNSAFE = re.compile("[\\\\\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Line ends, terminal control characters, lone surrogates and the backslash, but not tabs."""
@@ -108,12 +109,22 @@ def openings(answer: Answer) -> list[str]:
 
 
 def begins_item(text: str) -> bool:
-    """Whether a sentence starts a list item or a table, and so a line.
+    """Whether a sentence starts a list item or a table.
 
     >>> [begins_item(text) for text in ("1. Open the lid.", "- Salt", "1808 was the year.", "-5 degrees")]
     [True, True, False, False]
     """
     return _ITEM.match(text) is not None
+
+
+def begins_line(text: str, before: str) -> bool:
+    """Whether a sentence starts a line: an item, a table, the introduction of a list, or what follows a table.
+
+    >>> [begins_line("Take with you:", before) for before in ("It is cold. [1]", "Not sure:")]
+    [True, False]
+    """
+    introduces = text.endswith(COLONS) and not before.endswith(COLONS)
+    return introduces or begins_item(text) or begins_table(before)
 
 
 def begins_table(text: str) -> bool:
@@ -126,14 +137,14 @@ def begins_table(text: str) -> bool:
 
 
 def laid_out(sentences: Iterable[str]) -> list[str]:
-    """Lay sentences out in lines: one for each list item, and one for the sentences before.
+    """Lay sentences out in lines: one for each list item and introduction, and one for the sentences before.
 
     >>> laid_out(["It takes two steps.", "[1]", "1. Open it.", "Mind the spring.", "2. Press."])
     ['It takes two steps. [1]', '1. Open it. Mind the spring.', '2. Press.']
     """
     lines: list[str] = []
     for sentence in sentences:
-        if lines and not begins_item(sentence) and not begins_table(lines[-1]):
+        if lines and not begins_line(sentence, lines[-1]):
             lines[-1] += f" {sentence}"
         else:
             lines.append(sentence)

@@ -22,7 +22,7 @@ from convqa.components import acts
 from convqa.domain import Answer, Exchange, ExchangeStatus, Response
 from convqa.domain.answer import UNSPACED
 from convqa.exports import CitedAnswer, replies
-from convqa.exports.text import OPENINGS, begins_item, begins_table, escape, marked, numbered, openings, table_lines
+from convqa.exports.text import OPENINGS, begins_line, escape, marked, numbered, openings, table_lines
 
 _SOURCES = "\n\nSources:\n\n"
 _MAX_QUOTE_CHARS = 200
@@ -85,7 +85,7 @@ def sentence_pieces(
     numbers = {citation: number + sources for citation, number in numbered(answer).items()}
     for sentence in answer.sentences:
         text = "\n".join(table_lines(_without_markup(marked(sentence, numbers))))
-        separator = "\n" if begins_item(text) or begins_table(before) else gap
+        separator = "\n" if begins_line(text, before) else gap
         yield separator + text if before else text
         before = text
         gap = "" if language in UNSPACED else " "

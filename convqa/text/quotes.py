@@ -33,6 +33,9 @@ _MAX_ABBREVIATION_CHARS = 6
 _MAX_JUDGED_CHARS = 10_000
 """The rest of a longer passage is not judged."""
 
+COLONS = (":", "\uff1a")
+"""The end of a line that introduces a list."""
+
 _EMPTY = re.compile(r"\s\((?:[\s,;:]|\b(?:or|and|from)\b)*\)|(?<=\()\s*[;,][;,\s]*")
 _LOST = re.compile(r"\b(?:of|from|to|by|as|being|the|a|an|than|with|called|about)  (?=[a-z])")
 _BROKEN = re.compile(
@@ -106,7 +109,7 @@ def shown_unit(passage: Passage, unit: Unit) -> str:
     text = passage.text[unit.start : unit.end]
     if unit.kind == "row":
         return _row_sentence(table_row(passage, unit))
-    if unit.kind in ("item", "step") and unit.context.endswith((":", "\uff1a")):
+    if unit.kind in ("item", "step") and unit.context.endswith(COLONS):
         return shown(f"{unit.context} {text}")
     return shown(text)
 

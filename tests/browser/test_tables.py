@@ -36,6 +36,19 @@ It opens at ten in the morning on every day but Monday.
 - Shoes that cover the toes
 - A long apron
 - Leather gloves
+
+## Lighting the kiln
+
+Before you light the kiln:
+
+1. Close the back door
+2. Open the damper
+3. Tell the warden
+
+Everybody in the yard must wear:
+
+- a helmet
+- boots with steel caps
 """
 
 
@@ -82,6 +95,25 @@ def test_rows_and_items_are_shown_and_copied_as_lists(server, open_page, ask):
         "A long apron",
         "Leather gloves",
     ]
+
+
+def test_an_introduction_is_a_line_and_its_items_are_one_list(server, open_page, ask):
+    page = open_page(details=False)
+    for question, introduction, kind, items in (
+        ("What must I wear in the yard?", "Everybody in the yard must wear:", "ul", "a helmet, boots with steel caps"),
+        (
+            "What should I do before I light the kiln?",
+            "Before you light the kiln:",
+            "ol",
+            "Close the back door, Open the damper, Tell the warden",
+        ),
+    ):
+        answer = ask(page, question).locator(".answer")
+        assert answer.locator("p").all_inner_texts() == [introduction]
+        assert answer.locator(f"{kind} li .sentence").all_inner_texts() == [
+            f"{item}{number}" for number, item in enumerate(items.split(", "), 1)
+        ]
+        assert answer.locator("ul, ol").count() == 1
 
 
 def test_a_word_of_a_narrow_table_is_not_broken(server, open_page, ask):

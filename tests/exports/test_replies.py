@@ -52,6 +52,33 @@ def test_quoted_items_and_rows_have_lines_of_their_own():
     assert CitedAnswer(response, Answer.of(said, "en")).listed() == tuple(said)
 
 
+def test_the_introduction_of_a_list_has_a_line_of_its_own():
+    text = "It is cold.\n\nBring:\n- A towel\n- A hat\n\nFirst:\n1. Knock\n2. Wait"
+    passage = Passage("bring", text)
+    quoted = [
+        Sentence("It is cold.", (Citation("bring", 0, 11),)),
+        Sentence("Bring: A towel", (Citation("bring", 22, 29),)),
+        Sentence("A hat", (Citation("bring", 32, 37),)),
+        Sentence("First: 1. Knock", (Citation("bring", 46, 54),)),
+        Sentence("2. Wait", (Citation("bring", 55, 62),)),
+    ]
+    response = Response(TurnId(1, 1), ranking=Ranking((Hit("bring", 1.0, passage),)), answer=Answer.of(quoted, "en"))
+    lines = ["It is cold. [1]", "Bring:", "- A towel [2]", "- A hat [3]", "First:", "1. Knock [4]", "2. Wait [5]"]
+    assert "".join(pieces(response, "en")).partition("\n\n")[0].splitlines() == lines
+    answer = replies.turn(response, "What?", "talk").answer
+    shown = [(sentence.text, sentence.item, sentence.citations) for sentence in answer.sentences]
+    assert shown == [
+        ("It is cold.", False, [1]),
+        ("Bring:", False, []),
+        ("A towel", True, [2]),
+        ("A hat", True, [3]),
+        ("First:", False, []),
+        ("1. Knock", True, [4]),
+        ("2. Wait", True, [5]),
+    ]
+    assert [answer.text[sentence.start : sentence.end] for sentence in answer.sentences] == [text for text, *_ in shown]
+
+
 def test_what_a_language_model_says_about_a_row_is_shown_as_written():
     (said,) = sentences(("Children pay €3.50 on weekdays.", (24, 52)))
     assert said.row is None

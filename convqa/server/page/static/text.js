@@ -102,7 +102,8 @@ export function blocks(answer) {
     // A quoted sentence does not belong to the quoted item before it.
     const isQuoted = sentence.supported === null && sentence.citations?.length;
     const apart = isQuoted && !mark ? ["table", "rows", "ul", "ol"] : ["table", "rows"];
-    const last = apart.includes(made.at(-1)?.kind) ? null : made.at(-1);
+    const introduces = !mark && /[:：]$/.test(sentence.text);
+    const last = introduces || apart.includes(made.at(-1)?.kind) ? null : made.at(-1);
     const gap = sentence.start > (answer.sentences[index - 1]?.end ?? 0) ? " " : "";
     if (mark) {
       const kind = mark[1] ? "ol" : "ul";
