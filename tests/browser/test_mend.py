@@ -342,6 +342,7 @@ LAID_OUT = """async () => {
     return {
         table: text.laidOut(table, [[27, 36]]),
         plain: text.laidOut("a😀b", [[1, 2]]),
+        headed: text.laidOut("😀\\n\\nPay\\n\\nOn the 26th.", [[8, 10]], [3]),
         wall: text.paragraphs(wall).split("\\n\\n").length,
         same: text.paragraphs(wall).replaceAll("\\n\\n", " ") === wall,
         named: text.named({ title: "", id: "17", url: "", quote: "One two three four five six seven eight nine." }),
@@ -355,6 +356,7 @@ def test_passages_are_laid_out(page):
     table = {"rows": [{"cells": ["a", "b"], "marked": False}, {"cells": ["1", "2"], "marked": True}]}
     assert got["table"] == [{"text": "Fees 😀\n", "marked": False}, table, {"text": "End.", "marked": False}]
     assert [(part["text"], part["marked"]) for part in got["plain"]] == [("a", False), ("😀", True), ("b", False)]
+    assert got["headed"][1:3] == [{"heading": "Pay"}, {"text": "On", "marked": True}]
     assert got["wall"] > 2 and got["same"]
     assert got["named"]["title"] == "One two three four five six seven eight …"
     assert got["day"] == ["Today", "February 3, 2020"]

@@ -116,6 +116,21 @@ def test_an_introduction_is_a_line_and_its_items_are_one_list(server, open_page,
         assert answer.locator("ul, ol").count() == 1
 
 
+@pytest.mark.parametrize("width", [390, 1120])
+def test_numbers_of_a_source_stand_on_one_line_and_its_name_is_whole(server, open_page, ask, width):
+    page = open_page(width=width, height=800, details=False)
+    turn = ask(page, "What should I do before I light the kiln?")
+    turn.locator(".chip").first.click()
+    page.wait_for_selector("#panel mark")
+    source = turn.locator(".source")
+    assert source.locator(".numbers").inner_text() == "1 2 3"
+    assert source.locator(".numbers").bounding_box()["height"] < 30
+    title = source.locator(".title")
+    assert title.inner_text() == "The museum of kilns, Lighting the kiln (museum.md)"
+    assert title.evaluate("title => title.scrollWidth <= title.clientWidth")
+    assert "Lighting the kiln" in page.locator("#panel-text h3").all_inner_texts()
+
+
 def test_a_word_of_a_narrow_table_is_not_broken(server, open_page, ask):
     page = open_page(width=390, height=700, details=False)
     turn = ask(page, "What is the yearly fee of a student's friendship?")

@@ -230,7 +230,7 @@ def test_the_next_citation_is_one_click_away(page, ask):
 
 def test_no_answer_doubt_and_small_talk(page, ask):
     turn = ask(page, "What is the capital of Mars?")
-    assert turn.locator(".answer").inner_text().startswith("I found no sure answer to this in qrecc-trec.")
+    assert turn.locator(".answer").inner_text().startswith("I found no sure answer to this in the passages.")
     closest = turn.locator(".closest q").inner_text()
     turn.locator(".closest").click()
     page.wait_for_selector("#panel mark")
@@ -241,7 +241,7 @@ def test_no_answer_doubt_and_small_talk(page, ask):
     page.keyboard.press("Escape")
     talk = ask(page, "thanks")
     assert "You're welcome." in talk.locator(".answer").inner_text()
-    assert f"You can ask what qrecc-trec says, for example “{EXAMPLES[0]}”" in talk.inner_text()
+    assert f"You can ask about the passages, for example “{EXAMPLES[0]}”" in talk.inner_text()
     ask(page, "Who built the Mirador telescope?")
     assert "Said before" in ask(page, "When was it built?").locator(".flag").inner_text()
 

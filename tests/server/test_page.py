@@ -19,7 +19,7 @@ def test_the_first_paint_has_pipelines_examples_and_conversations(own_client, ma
     assert page.status_code == 200 and page.headers["Content-Type"].startswith("text/html")
     assert re.findall(r'<option value="(\w+)" data-language="en" data-documents="">', page.text) == ["talk", "brief"]
     assert "Who wrote &lt;Faust&gt;?</button>" in page.text
-    assert "Ask <em>library</em>" in page.text and "6 passages</span>." in page.text
+    assert "Ask your passages</h1>" in page.text and "6 passages</span>." in page.text
     assert '<span class="title">Who wrote Faust?</span>' in page.text and "1 turn," in page.text
 
 

@@ -54,7 +54,7 @@ function fillPipelines({ pipelines, user, originals, limit, adding }) {
   const name = first.title || first.collection?.replace(/(\.jsonl)?(\.gz)?$/, "");
   if (name) {
     $("collection").textContent = name;
-    $("hello").replaceChildren("Ask ", h("em", {}, name));
+    $("hello").replaceChildren("Ask ", first.title ? h("em", {}, first.title) : `your ${first.documents ? "documents" : "passages"}`);
     $("about").prepend(...(first.about ? [`${first.about} `] : [h("span", { class: "number" }, count(first.passages, "passage")), ". "]));
   }
   choosable();
@@ -67,7 +67,7 @@ function fillPipelines({ pipelines, user, originals, limit, adding }) {
 // --- the conversation on the page
 
 /** The name of what is asked, for sentences. */
-const collection = () => scope.words() || $("collection").textContent || "the passages";
+const collection = () => scope.words() || `the ${option($("pipeline").value)?.dataset.documents ? "documents" : "passages"}`;
 
 const opener = (pipeline) => ({
   near: ({ id, start, end, title, url }) => (event) => panel.open([{ passage: id, start, end, title, url }], 0, pipeline, event.currentTarget),

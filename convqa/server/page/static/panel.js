@@ -54,7 +54,8 @@ function fill(place, passage) {
   const located = Number.isInteger(place.start) && Number.isInteger(place.end);
   const [start, end] = located ? found(place, passage.text) : [0, 0];
   const isChanged = located && end === 0;
-  const text = laidOut(passage.text, end ? [[start, end]] : []);
+  const headings = passage.units?.filter(({ kind }) => kind === "heading").map((unit) => unit.start) ?? [];
+  const text = laidOut(passage.text, end ? [[start, end]] : [], headings);
   $("panel-text").replaceChildren(
     isChanged ? h("p", { class: "note", role: "note" }, "This passage has changed since. It said: ", h("q", {}, place.quote)) : "",
     passage.meta?.recognized ? h("p", { class: "note" }, "Recognized in a picture of the page, perhaps with mistakes.") : "",
@@ -90,6 +91,7 @@ function found({ start, end, quote }, text) {
 
 function shownPart(part) {
   if (part.marked) return h("mark", {}, part.text);
+  if (part.heading) return h("h3", {}, part.heading);
   if (!part.rows) return paragraphs(part.text);
   const row = ({ cells, marked }) =>
     h("tr", marked ? { class: "marked" } : {}, cells.map((cell) => h("td", {}, marked ? h("mark", {}, cell) : cell)));

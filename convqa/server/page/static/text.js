@@ -146,10 +146,10 @@ export const paragraphs = (text) =>
   text.length < 700 || /\n\s*\n/.test(text) ? text : text.replace(/([^\n]{350,}?[.!?]["”')\]]*) +(?=["“(\[]?[\p{Lu}\d])/gsu, "$1\n\n");
 
 /**
- * A passage with the ranges marked, as [{text, marked}] and tables {rows: [{cells, marked}]}; a table's lines begin
- * with "|". Offsets are code points.
+ * A passage with the ranges marked, as [{text, marked}], tables {rows: [{cells, marked}]} and headings {heading}; a
+ * table's lines begin with "|". Offsets are code points; `headings` has those where headings begin.
  */
-export function laidOut(text, ranges) {
+export function laidOut(text, ranges, headings = []) {
   const made = [];
   let at = 0;
   let plain = "";
@@ -168,7 +168,10 @@ export function laidOut(text, ranges) {
       const marked = ranges.some(([start, end]) => start < at + length && end > at);
       const cells = line.trim().replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim());
       if (!cells.every((cell) => /^:?-+:?$/.test(cell))) made.at(-1).rows.push({ cells, marked });
-    } else {
+    } else if (headings.includes(at)) {
+      flush();
+      made.push({ heading: line.trim() });
+    } else if (plain || line.trim() || !made.at(-1)?.heading) {
       if (!plain) from = at;
       plain += line;
     }

@@ -37,7 +37,7 @@ const marked = (rewrite) =>
 
 /**
  * The reply to a question. `open` makes handlers that open a citation, a passage or what is near; `mend` has what
- * corrects the question, null for a second pipeline's reply; `name` is the collection's, `link` the answer's address.
+ * corrects the question, null for a second pipeline's reply; `name` says what was asked, `link` is the answer's address.
  */
 export function reply(turn, language, open, mend, name, link) {
   const { answer, citations, ranking } = turn;
@@ -180,7 +180,7 @@ function unanswered({ nearest: all, withheld }, open, name) {
 /** What can be asked, after a greeting or thanks. */
 function invitation(name) {
   const example = document.querySelector(".example")?.textContent;
-  return h("p", { class: "hint" }, `You can ask what ${name} says`, example ? `, for example “${example}”` : ".");
+  return h("p", { class: "hint" }, `You can ask about ${name}`, example ? `, for example “${example}”` : ".");
 }
 
 /** What was read but not quoted. */
