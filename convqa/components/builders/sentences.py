@@ -394,21 +394,29 @@ def _beginning(ranking: Ranking, language: str) -> list[Span]:
 
 
 def without_repeats(chosen: list[Span], turn: Turn) -> tuple[list[Span], bool]:
-    """Return the best of the chosen spans and those that no earlier answer contains; and whether nothing is new."""
+    """Return the best of the chosen spans and those that no earlier answer contains; and whether nothing is new.
+
+    Only the first sentence of an earlier answer counts as told: the others may not have been asked for.
+    """
     if _ASKS_AGAIN.search(turn.question):
         return chosen, False
     analysis = analyzer_or_words(turn.language)
     earlier: list[frozenset[str]] = []
+    first: list[frozenset[str]] = []
     for exchange in turn.history[-MAX_EXCHANGES:]:
         if exchange.status == "answered":
             for start, end in sentences(exchange.answer, turn.language):
-                earlier.append(frozenset(analysis.tokens(exchange.answer[start:end])))
+                said = frozenset(analysis.tokens(exchange.answer[start:end]))
+                earlier.append(said)
+                if start == 0:
+                    first.append(said)
     kept = []
     is_told = False
     for index, span in enumerate(chosen):
         tokens = frozenset(analysis.tokens(span.text))
-        is_repeat = any(len(tokens & sentence) >= _MIN_REPEATED_WORDS * len(tokens) for sentence in earlier)
-        is_told |= is_repeat and index == 0
-        if index == 0 or not is_repeat:
+        repeated = [said for said in earlier if len(tokens & said) >= _MIN_REPEATED_WORDS * len(tokens)]
+        if index == 0:
+            is_told = any(said in first for said in repeated)
+        if index == 0 or not repeated:
             kept.append(span)
     return kept, is_told and len(kept) == 1

@@ -9,7 +9,7 @@ from convqa.components.base import Decider
 from convqa.components.checks import nothing
 from convqa.components.members import member
 from convqa.components.parameters import Name, Share
-from convqa.domain import UNAIDED, UNSURE, Answer, Ranking, Reading, Rewrite, Turn
+from convqa.domain import TOLD, UNAIDED, UNSURE, Answer, Ranking, Reading, Rewrite, Turn
 
 REFUSED = "the passages found do not seem to answer the question"
 
@@ -58,7 +58,8 @@ class Threshold(Decider):
         if answer.kind != "answer" or score >= max(self.min_score, self.sure_score):
             return replace(answer, score=score)
         if score >= self.min_score:
-            return replace(answer, score=score, notes=(*answer.notes, UNSURE))
+            notes = [note for note in answer.notes if note != TOLD]
+            return replace(answer, score=score, notes=(*notes, UNSURE))
         withheld = answer.sentences[0]
         return replace(
             nothing(ranking, REFUSED, score, reading),

@@ -41,6 +41,8 @@ def test_the_best_sentence_is_said_to_be_said_before_with_its_citation():
     assert answer.sentences[0].citations[0].passage_id == "p"
     everything = asked("Tell me all", f"{WALL} {FELL} {BUILT}")
     assert (build("And now?", everything).text, build("And now?", everything).notes) == (WALL, (TOLD,))
+    added = asked("When was it built?", f"{BUILT} {WALL} {FELL}")
+    assert (build("And now?", added).text, build("And now?", added).notes) == (WALL, ())
 
 
 @pytest.mark.parametrize(

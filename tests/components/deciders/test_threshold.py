@@ -9,6 +9,7 @@ import pytest
 from convqa.components.checks import verified
 from convqa.components.deciders.threshold import Threshold
 from convqa.domain import (
+    TOLD,
     UNAIDED,
     UNSURE,
     Answer,
@@ -58,6 +59,9 @@ def test_an_answer_between_the_thresholds_is_unsure():
     thresholds = {"min_score": 0.5, "sure_score": 0.9}
     assert decided(1.0, **thresholds).notes == (UNSURE,)
     assert decided(3.0, **thresholds).notes == ()
+    told = replace(ANSWER, notes=(TOLD,))
+    assert decided(1.0, answer=told, **thresholds).notes == (UNSURE,)
+    assert decided(3.0, answer=told, **thresholds).notes == (TOLD,)
     assert decided(-1.0, **thresholds).kind == "none"
 
 
