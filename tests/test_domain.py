@@ -102,4 +102,4 @@ def test_a_value_of_another_type_is_refused_where_it_is_made(made, message):
 
 def test_a_source_says_that_its_text_was_recognized():
     meta = {"file": "house/lease.pdf", "page": 3, "recognized": True}
-    assert Passage("a", "One month.", "Lease", meta=meta).source() == "Lease (lease.pdf, page 3, recognized)"
+    assert Passage("a", "One month.", "Lease", meta=meta).source() == "Lease (house/lease.pdf, page 3, recognized)"

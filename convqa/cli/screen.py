@@ -7,15 +7,18 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from textwrap import shorten
 
 import typer
 from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from convqa.domain import Answer, Citation, Failure, Response
+from convqa.domain import Answer, Citation, Failure, Passage, Response
 from convqa.exports import CitedAnswer, replies
+from convqa.exports.cited import unit_at
 from convqa.exports.text import escape, heading, laid_out, marked, numbered, openings, table_lines
+from convqa.text.quotes import shown_unit
 
 _CONTEXT_CHARS = 80
 """Characters of context on either side of a citation."""
@@ -127,20 +130,19 @@ def _nearest_lines(response: Response, screen: Screen) -> Iterator[Text]:
     reason = answer.reason if answer else "this pipeline has no builder"
     yield screen.mark("No answer:", "bold yellow") + Text(f" {escape(reason)}.")
     closest = replies.withheld(response)
-    if closest:
-        yield screen.mark("    closest: ", "dim") + Text(escape(closest.text))
-        yield screen.mark(f"        {escape(_short_name(closest))}", "dim")
-    columns = (screen.width or 80) - 14
-    for reply in replies.nearest(response):
-        if closest and (reply.id, reply.start) == (closest.id, closest.start):
-            continue
-        line = Text(_one_line(reply.text or _short_name(reply)))
-        if reply.text and reply.title not in reply.text:
-            name = Text(_one_line(reply.title))
-            name.truncate(max(columns // 3, 1), overflow="ellipsis")
-            line = name + Text(": ") + line
-        line.truncate(max(columns, 1), overflow="ellipsis")
-        yield screen.mark("    nearest: ", "dim") + line
+    quotes = [("closest", closest)] if closest else []
+    quotes += [
+        ("nearest", reply)
+        for reply in replies.nearest(response)
+        if closest is None or (reply.id, reply.start) != (closest.id, closest.start)
+    ]
+    columns = 2 * (screen.width or 80) - 20
+    for label, reply in quotes:
+        name = escape(_short_name(reply))
+        text = escape(shorten(reply.text, columns, placeholder=" ..."))
+        yield screen.mark(f"    {label}: ", "dim") + Text(f'"{text}"' if text else name)
+        if text:
+            yield screen.mark(f"        {name}", "dim")
 
 
 def _short_name(reply: replies.NearestReply) -> str:
@@ -173,30 +175,46 @@ def title_lines(response: Response, screen: Screen) -> Iterator[Text]:
 
 
 def source_lines(response: Response, screen: Screen) -> Iterator[Text]:
-    """Yield the sources: title, URL, id, and the cited characters in context."""
+    """Yield the sources: title, URL, id, and the cited characters, in context if nothing else of a source is cited."""
     cited = _cited(response)
     passages = cited.passages
+    places: dict[tuple[str, ...], list[tuple[int, Citation]]] = defaultdict(list)
     for citation, number in numbered(cited.answer).items():
         title, *details = heading(number, citation, cited)
-        yield screen.mark(title, "bold")
+        places[title.removeprefix(f"[{number}]"), *details].append((number, citation))
+    for (name, *details), own in places.items():
+        marks = "".join(f"[{number}]" for number, _ in own)
+        yield screen.mark(f"{marks}{name}", "bold")
         for line in details:
             yield screen.mark(line, "dim")
-        if citation.passage_id in passages:
-            yield Text("    ") + _excerpt(passages[citation.passage_id].text, citation, screen)
+        for number, citation in own:
+            passage = passages.get(citation.passage_id)
+            if passage is not None:
+                label = f"[{number}] " if len(own) > 1 else ""
+                yield Text(f"    {label}") + _excerpt(passage, citation, screen, 0 if label else _CONTEXT_CHARS)
 
 
-def _excerpt(text: str, citation: Citation, screen: Screen) -> Text:
-    """Return the cited characters, marked, with context, on one line."""
+def _excerpt(
+    passage: Passage,
+    citation: Citation,
+    screen: Screen,
+    context: int,
+) -> Text:
+    """Return the cited characters, marked, between characters of context, on one line; of a row, its cells."""
+    text = passage.text
     if citation.start is None or citation.end is None:
-        return Text(escape(" ".join(text[: 2 * _CONTEXT_CHARS].split())))
-    start = max(0, citation.start - _CONTEXT_CHARS)
-    end = citation.end + _CONTEXT_CHARS
+        return Text(_one_line(text[: 2 * _CONTEXT_CHARS]))
+    unit = unit_at(passage, citation.start)
+    if unit.kind == "row":
+        return screen.mark(escape(shown_unit(passage, unit)), "bold underline", "»", "«")
+    start = max(0, citation.start - context)
+    end = citation.end + context
     before = _one_line(text[start : citation.start].lstrip())
     cited = _one_line(text[citation.start : citation.end])
     after = _one_line(text[citation.end : end].rstrip())
-    if start > 0:
+    if context and start > 0:
         before = f"...{before}"
-    if end < len(text):
+    if context and end < len(text):
         after += "..."
     return Text(before) + screen.mark(cited, "bold underline", "»", "«") + Text(after)
 

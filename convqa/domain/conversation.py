@@ -138,7 +138,7 @@ class Passage:
         """
         heading = next((unit.heading for unit in self.units if start is not None and start < unit.end), "")
         name = ", ".join(filter(None, (self.title, heading.rpartition(" > ")[2])))
-        file = str(self.meta.get("file", "")).rpartition("/")[2]
+        file = str(self.meta.get("file", ""))
         page = f"page {self.meta['page']}" if file and "page" in self.meta else ""
         recognized = "recognized" if "recognized" in self.meta else ""
         place = ", ".join(filter(None, (file, page, recognized)))
