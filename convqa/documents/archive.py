@@ -33,6 +33,8 @@ _PROPERTIES = {
     "version": "version",
 }
 """Name of an element -> field of the meta. The last name of a field counts."""
+_TEMPLATE_DATE = "2013-12-23T23:15:00Z"
+"""The date of the template of python-docx, which its documents keep unless it is set."""
 _IMAGE = re.compile(r"(?i)(?<!thumbnail)\.(bmp|emf|gif|jpe?g|png|svg|tiff?|webp|wmf)$")
 _WRAPPERS = (
     "{*}customXml",
@@ -124,7 +126,7 @@ def properties(root: Any) -> tuple[str, dict[str, MetaField]]:
     """Return the title and the meta of an element with properties of the Dublin Core."""
     meta: dict[str, MetaField] = {}
     for name, field in _PROPERTIES.items():
-        texts = [lines(element.text or "") for element in root.iter(name)]
+        texts = [lines(element.text or "") for element in root.iter(name) if element.text != _TEMPLATE_DATE]
         value = ", ".join(filter(None, texts))
         if field == "date":
             value = value[:10]

@@ -308,6 +308,17 @@ def test_strict_documents_and_broken_relations_are_read():
     assert read_docx(word(paragraph("Text."), relations, STRICT)).blocks == (Block("paragraph", "Text."),)
 
 
+@pytest.mark.parametrize(
+    ("modified", "meta"), [("2013-12-23T23:15:00Z", {}), ("2025-03-01T10:00:00Z", {"date": "2025-03-01"})]
+)
+def test_the_date_of_a_template_is_none(modified, meta):
+    stream = BytesIO(word(paragraph("Text.")))
+    with zipfile.ZipFile(stream, "a") as archive:
+        created = '<c xmlns:t="t"><t:created>2013-12-23T23:15:00Z</t:created>'
+        archive.writestr("docProps/core.xml", f"{created}<t:modified>{modified}</t:modified></c>")
+    assert read_docx(stream.getvalue()).meta == meta
+
+
 def test_properties_are_the_meta():
     stream = BytesIO(word(paragraph("Text.")))
     with zipfile.ZipFile(stream, "a") as archive:
