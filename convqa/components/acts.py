@@ -80,8 +80,7 @@ def passages_of(act: str, turn: Turn, store: Store) -> Ranking:
     found = [passage for passage in passages if passage is not None and passes(passage, turn.filter)]
     if act in ABOUT:
         # The first passage of each document.
-        firsts = {passage.meta["file"]: passage for passage in found[::-1] if "file" in passage.meta}
-        found = [*firsts.values()][::-1]
+        found = list({passage.meta["file"]: passage for passage in found[::-1] if "file" in passage.meta}.values())
     return Ranking(tuple(Hit(passage.id, float(-row), passage) for row, passage in enumerate(found)))
 
 
@@ -156,7 +155,7 @@ def _talk(text: str, *quotes: Sentence) -> Answer:
 
 
 def _texts_line(act: str, passages: Sequence[Passage]) -> str:
-    names = list(dict.fromkeys(passage.title or str(passage.meta["file"]) for passage in passages))
+    names = sorted({passage.title or str(passage.meta["file"]) for passage in passages}, key=str.casefold)
     names[_MAX_DOCUMENTS:] = ["others"] * (len(names) > _MAX_DOCUMENTS)
     # Titles may have commas.
     source = f"these documents: {'; '.join(names)}" if names else "the passages of this collection"

@@ -106,9 +106,11 @@ def test_without_an_answer_it_is_said_so():
 
 
 def test_many_documents_are_not_all_named():
-    named = [Passage(str(number), "Text.", f"T{number}", meta={"file": f"{number}.md"}) for number in range(11)]
-    answer = acts.reply("documents", turn("help"), Ranking(tuple(Hit(passage.id, 1.0, passage) for passage in named)))
-    assert answer.shown.endswith("T8; T9; others.")
+    named = [Passage(str(number), "Text.", f"T{number:02}", meta={"file": f"{number}.md"}) for number in range(11)]
+    answer = acts.reply(
+        "documents", turn("help"), Ranking(tuple(Hit(passage.id, 1.0, passage) for passage in named[::-1]))
+    )
+    assert answer.shown.endswith("T08; T09; others.")
 
 
 def test_documents_are_named_by_their_titles():
