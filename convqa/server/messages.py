@@ -35,7 +35,6 @@ _TITLE_PROMPT = re.compile(
 
 _FIRST_QUESTION = re.compile(r"^[ \t]*(?:USER|User|Human|user):\s*(\S.*)$", re.M)
 _MAX_TITLE_CHARS = 60
-_MAX_FOLLOW_UPS = 5
 _TEXT_TYPES = frozenset(["text", "input_text"])
 
 
@@ -164,6 +163,6 @@ def reply_to_errand(asked: ChatQuestion, examples: Sequence[str]) -> str | None:
         "title": title,
         "tags": [],
         "queries": [],
-        "follow_ups": [question for question in examples if question not in prompt][:_MAX_FOLLOW_UPS],
+        "follow_ups": [question for question in examples if question not in prompt],
     }
     return orjson.dumps({field: replies.get(field, "")}).decode() if field else title

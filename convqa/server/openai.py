@@ -92,6 +92,13 @@ async def model(request: Request, id: str) -> dict[str, Any]:
     return _described(service_of(request, id, "model").name)
 
 
+@router.post("/responses", include_in_schema=False)
+@router.post("/embeddings", include_in_schema=False)
+async def refuse(request: Request) -> None:
+    """:raises HTTPException: 404 always, because these are not offered."""
+    raise HTTPException(404, f"{request.url.path} is not offered here. Use /v1/chat/completions.")
+
+
 def _described(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": 0, "owned_by": "convqa"}
 

@@ -47,6 +47,8 @@ def test_models(ai):
     with pytest.raises(openai.NotFoundError) as raised:
         ai.embeddings.create(model="talk", input="x")
     assert raised.value.code == "not_found" and raised.value.request_id.startswith("req_")
+    with pytest.raises(openai.NotFoundError, match=r"/v1/responses is not offered here. Use /v1/chat/completions"):
+        ai.responses.create(model="talk", input="x")
 
 
 def test_citations_go_out_three_ways(ai, client):
