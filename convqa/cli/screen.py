@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from convqa.domain import Answer, Citation, Failure, Passage, Response
+from convqa.domain import Answer, Failure, Passage, Response
 from convqa.exports import CitedAnswer, replies
 from convqa.exports.cited import unit_at
-from convqa.exports.text import escape, heading, laid_out, marked, numbered, openings, table_lines
+from convqa.exports.text import escape, laid_out, marked, numbered, openings, table_lines
 from convqa.text.quotes import shown_unit
 
 _CONTEXT_CHARS = 80
@@ -106,7 +106,7 @@ def response_lines(
         result += answer_lines(response, screen)
     if answer is None or (answer.kind == "none" and not answer.sentences):
         result += _nearest_lines(response, screen)
-    sources = list(title_lines(response, screen) if brief else source_lines(response, screen))
+    sources = list(source_lines(response, screen, brief))
     if sources:
         result += [Text(), *sources]
     return result
@@ -164,39 +164,36 @@ def answer_lines(response: Response, screen: Screen) -> list[Text]:
     return lines
 
 
-def title_lines(response: Response, screen: Screen) -> Iterator[Text]:
-    """Yield a line for each cited place: ``[1][3] Title, heading``, or its short URL or id if it has no title."""
-    marks: dict[tuple[str, str], str] = defaultdict(str)
+def source_lines(
+    response: Response,
+    screen: Screen,
+    brief: bool = False,
+) -> Iterator[Text]:
+    """Yield the numbers of each cited place, and its title, or its short URL or id if it has none.
+
+    Unless in brief, URL, id and quotes follow; a single quote is shown in its context.
+    """
+    passages = _cited(response).passages
+    places: dict[tuple[str, str], list[replies.CitationReply]] = defaultdict(list)
     for cited in replies.citations(response):
         name = cited.title or _URL_START.sub("", cited.url or cited.passage)
-        marks[cited.passage, name] += f"[{cited.number}]"
-    for (_, name), mark in marks.items():
-        yield screen.mark(mark, "cyan") + screen.mark(f" {escape(name)}", "dim")
-
-
-def source_lines(response: Response, screen: Screen) -> Iterator[Text]:
-    """Yield the sources: title, URL, id, and the cited characters, in context if nothing else of a source is cited."""
-    cited = _cited(response)
-    passages = cited.passages
-    places: dict[tuple[str, ...], list[tuple[int, Citation]]] = defaultdict(list)
-    for citation, number in numbered(cited.answer).items():
-        title, *details = heading(number, citation, cited)
-        places[title.removeprefix(f"[{number}]"), *details].append((number, citation))
-    for (name, *details), own in places.items():
-        marks = "".join(f"[{number}]" for number, _ in own)
-        yield screen.mark(f"{marks}{name}", "bold")
-        for line in details:
-            yield screen.mark(line, "dim")
-        for number, citation in own:
-            passage = passages.get(citation.passage_id)
-            if passage is not None:
-                label = f"[{number}] " if len(own) > 1 else ""
-                yield Text(f"    {label}") + _excerpt(passage, citation, screen, 0 if label else _CONTEXT_CHARS)
+        places[cited.passage, name].append(cited)
+    for (id, name), own in places.items():
+        marks = "".join(f"[{cited.number}]" for cited in own)
+        yield screen.mark(marks, "cyan") + screen.mark(f" {escape(name)}", "dim" if brief else "bold")
+        if brief:
+            continue
+        if own[0].url:
+            yield screen.mark(f"    url: {escape(own[0].url)}", "dim")
+        yield screen.mark(f"    id: {escape(id)}", "dim")
+        for cited in own if id in passages else ():
+            label = f"[{cited.number}] " if len(own) > 1 else ""
+            yield Text(f"    {label}") + _excerpt(passages[id], cited, screen, 0 if label else _CONTEXT_CHARS)
 
 
 def _excerpt(
     passage: Passage,
-    citation: Citation,
+    citation: replies.CitationReply,
     screen: Screen,
     context: int,
 ) -> Text:

@@ -61,7 +61,7 @@ def test_every_place_has_a_number_and_nothing_acts_on_the_terminal():
         "    id: a b",
         "    [1] »Faust is by Goethe.«",
         "    [2] »It has two parts.«",
-        "[3]",
+        "[3] c",
         "    id: c",
     ]
 

@@ -401,22 +401,19 @@ def without_repeats(chosen: list[Span], turn: Turn) -> tuple[list[Span], bool]:
     if _ASKS_AGAIN.search(turn.question):
         return chosen, False
     analysis = analyzer_or_words(turn.language)
-    earlier: list[frozenset[str]] = []
-    first: list[frozenset[str]] = []
+    is_first: dict[frozenset[str], bool] = {}
     for exchange in turn.history[-MAX_EXCHANGES:]:
         if exchange.status == "answered":
             for start, end in sentences(exchange.answer, turn.language):
                 said = frozenset(analysis.tokens(exchange.answer[start:end]))
-                earlier.append(said)
-                if start == 0:
-                    first.append(said)
+                is_first[said] = is_first.get(said, False) or start == 0
     kept = []
     is_told = False
     for index, span in enumerate(chosen):
         tokens = frozenset(analysis.tokens(span.text))
-        repeated = [said for said in earlier if len(tokens & said) >= _MIN_REPEATED_WORDS * len(tokens)]
+        repeated = [said for said in is_first if len(tokens & said) >= _MIN_REPEATED_WORDS * len(tokens)]
         if index == 0:
-            is_told = any(said in first for said in repeated)
+            is_told = any(is_first[said] for said in repeated)
         if index == 0 or not repeated:
             kept.append(span)
     return kept, is_told and len(kept) == 1
