@@ -151,7 +151,7 @@ def index(
         if encoder is None and not no_vectors:
             encoder = default_encoder(collection)
     if encoder is not None:
-        with start_workers(executor, workers) as started, ProgressDisplay("encoding", "passages", quiet) as progress:
+        with start_workers(executor, workers) as started, ProgressDisplay("vectors", "passages", quiet) as progress:
             info = add_vectors(collection, encoder, progress, started)
     if info is not None and not quiet:
         _print(indexed, info, collection)
@@ -171,12 +171,9 @@ def _print(indexed: Indexed | None, info: Info, collection: str) -> None:
         if any(indexed.counts.values()):
             counts = [counted(count, things) for things, count in indexed.counts.items() if count]
             typer.echo(f"in what was read: {', '.join(counts)}")
-    where = f"{redact(collection)} ({info.engine}, {info.language})"
-    typer.echo(f"{counted(info.count, 'passages')} in {where}, checksum {info.checksum}")
-    encoder = info.encoder
-    if encoder is None:
+    typer.echo(f"{counted(info.count, 'passages')} in {redact(collection)} ({info.engine}, {info.language})")
+    if info.encoder is None:
         return
     missing = info.count - info.vectors
     without = f"; {counted(missing, 'passages')} {'has' if missing == 1 else 'have'} none" if missing else ""
-    vectors = counted(info.vectors, "vectors")
-    typer.echo(f"{vectors} of {encoder.name} ({encoder.dimension} dimensions){without}")
+    typer.echo(f"{counted(info.vectors, 'vectors')} of {info.encoder.name}{without}")

@@ -42,7 +42,7 @@ class Document:
 
     :param title: the document's own title, "" for none.
     :param meta: its properties as fields that filters compare: date (ISO 8601), author, version, language ...
-    :param unread: what was not read, such as "page 2 is a picture" or "images: 3".
+    :param unread: what was not read, such as "page 2 is a picture" or "3 images".
     :param pages: the number of pages that were read, 0 for formats without pages.
     :param recognized: the pages that are pictures, whose text was recognized.
     """
@@ -59,6 +59,6 @@ def amounts(counts: Mapping[str, int]) -> tuple[str, ...]:
     """Return counts of what was not read as texts, without those that are 0.
 
     >>> amounts({"images": 3, "charts": 0})
-    ('images: 3',)
+    ('3 images',)
     """
-    return tuple(f"{things}: {count}" for things, count in counts.items() if count)
+    return tuple(f"{count} {things}" for things, count in counts.items() if count)

@@ -191,9 +191,10 @@ def _update(
         store.add(reporting(passages(), progress))
         store.commit()
     for name, parts in partly.items():
-        logger.warning("not read of %s: %s", name, "; ".join(parts))
-    read = len(files) - same - len(unread)
-    return Indexed(info, read, same, len(gone), unread, counts, partly)
+        # Images and the like come before words.
+        log = logger.info if "of navigation" in parts[0] else logger.warning
+        log("%s: left out: %s.", name, "; ".join(parts))
+    return Indexed(info, len(files) - same - len(unread), same, len(gone), unread, counts, partly)
 
 
 def _data(file: DocumentFile) -> bytes:

@@ -29,7 +29,7 @@ def test_get_installs_an_encoder_that_index_then_uses(call, tmp_path, encoder_of
     assert code == 0 and out.endswith("models/multilingual: 23.4 MB\n"), error
     assert "multilingual   encoder        int8" in call("models", "list")[1]
     code, out, error = call(*index)
-    assert code == 0 and "1 vector of multilingual (384 dimensions)" in out and not error
+    assert code == 0 and "1 vector of multilingual" in out and not error
     code, out, error = call("ask", "Wohin fließt die Donau?", "--collection", tmp_path / "c")
     assert code == 0 and "Schwarze Meer" in out and not error
 

@@ -239,7 +239,7 @@ def test_images_and_forms_outside_of_navigation_are_counted():
     page = f"<nav><img src=a>{form}</nav><p>The <img src=b>kiln.</p><img src=c>{form}"
     document = read_html(page.encode())
     assert document.blocks[0].text == "The kiln."
-    assert document.unread == ("images: 2", "forms: 1", "words of navigation: 1")
+    assert document.unread == ("2 images", "1 forms", "1 words of navigation")
 
 
 def rows_of(markup):

@@ -87,7 +87,7 @@ def test_tables_have_a_header_row():
 def test_hidden_slides_are_counted():
     document = read_pptx(presentation(shape("Text"), shape("Secret"), attributes='show="0"'))
     assert [block.text for block in document.blocks] == ["Slide 1", "Text"]
-    assert document.unread == ("hidden slides: 1", "images: 1", "charts: 1")
+    assert document.unread == ("1 hidden slides", "1 images", "1 charts")
 
 
 def test_merged_cells_belong_to_each_of_their_rows_and_columns():

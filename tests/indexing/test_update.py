@@ -147,6 +147,18 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(folder, local, caplog
     assert counts(made) == (1, 5, 0) and set(made.unread) == {"damaged.pdf"}
 
 
+def test_navigation_that_is_left_out_is_no_warning(tmp_path, caplog):
+    caplog.set_level("INFO")
+    (tmp_path / "pages").mkdir()
+    menu = "<p>The museum opens at ten.</p><nav><a href='/a'>Start</a> <a href='/b'>About us</a></nav>"
+    (tmp_path / "pages" / "menu.html").write_text(menu)
+    (tmp_path / "pages" / "image.html").write_text(f"{menu}<img src='plan.png' width='400' height='300'>")
+    run(tmp_path / "pages", str(tmp_path / "c"))
+    said = {record.getMessage(): record.levelname for record in caplog.records}
+    assert said["menu.html: left out: 3 words of navigation."] == "INFO"
+    assert [text for text, level in said.items() if level == "WARNING" and "image" in text]
+
+
 def test_a_document_that_lost_its_text_loses_its_passages_and_one_that_cannot_be_opened_keeps_them(
     folder, local, monkeypatch
 ):
