@@ -76,12 +76,12 @@ def print_row(task: ShARC, gold: ShARCGold, name: str, made: Iterable[Response],
     with tempfile.TemporaryDirectory() as folder:
         task.write(made, Path(folder), frozenset({"answers", "rankings"}))
         columns = task.score(gold, task.read_run(Path(folder)), task.options())
-    means = {measure: summary.mean for measure, summary in summaries(columns, 1).items()}
+    means = {measure: summary.mean for measure, summary in summaries(columns).items()}
     seen = {turn.id for turn in gold.turns if turn.fields.get("snippet_seen")}
     unseen = {turn.id for turn in gold.turns} - seen
     for part, turns in (("seen", seen), ("unseen", unseen)):
         column = columns[0].of(turns)
-        means[part] = summaries([column], 1)[column.measure.name].mean
+        means[part] = summaries([column])[column.measure.name].mean
     ranking = {column.measure.label: column.measure.name for column in columns if column.measure.line.startswith("MRR")}
     cells = [means.get(ranking.get(measure, measure)) for measure in wanted]
     print(f"| {name} | {' | '.join('-' if cell is None else f'{cell:.4g}' for cell in cells)} |", flush=True)
