@@ -16,7 +16,6 @@ import orjson
 from convqa.driver.fingerprint import versions
 from convqa.driver.run import check_place, locked
 from convqa.errors import ConvqaError, InputError, RunError, errors_in, nearest
-from convqa.evaluation.measures import OWN, find_measure
 from convqa.experiments.cell import Cell, part_of, work
 from convqa.experiments.grid import Ablation, GridRow, InputChoice, baseline_of, read_ablation, rows_of
 from convqa.experiments.record import RECORD, AblationInput, AblationRecord, CellRecord
@@ -85,8 +84,6 @@ def ablate(
         cells=[],
         versions=versions(),
     )
-    with errors_in(f"ablation {file}"):
-        _check_measures(record.measures, sources)
     grid = [(row, source) for source in sources for row in rows]
     with locked(output):
         pipelines = {}
@@ -121,16 +118,16 @@ def ablate(
             with whole_file(output / RECORD) as stream:
                 options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
                 stream.write(orjson.dumps(replace_surrogates(record.model_dump()), option=options))
+    measured = {measure for cell in record.cells for measure in cell.measures}
+    for measure in record.measures:
+        if measured and measure not in measured:
+            logger.warning(
+                "%s: measures: no cell has %s.%s",
+                file,
+                measure,
+                nearest(measure, measured),
+            )
     return record
-
-
-def _check_measures(names: Sequence[str], inputs: Sequence[AblationInput]) -> None:
-    """:raises InputError: for a measure that no input can have."""
-    scored = [find_task(source.task, Path(source.path)) for source in inputs]
-    for name in names:
-        if find_measure(name) is None and not any(task.has_measure(name) for task in scored):
-            known = dict.fromkeys(own for task in scored for own in (*OWN, *task.own_measures))
-            raise InputError(f"measures: {name}: unknown measure.{nearest(name, known)} Known: {', '.join(known)}.")
 
 
 def _write_pipeline(row: GridRow, document: str, output: Path) -> Path:

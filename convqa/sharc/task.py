@@ -12,7 +12,6 @@ class ShARC(Task):
     truth_file = "ShARC utterances"
     run_file = run.FILE
     default_pipeline = "sharc"
-    own_measures = [*score.NAMES, "Combined", "Recall yes", "Recall no", "Recall more", "Recall irrelevant"]
     id_field = "utterance_id"
 
     has_input = staticmethod(input.recognize)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -49,7 +49,6 @@ class Task(ABC):
     id_field: ClassVar[str] = "id"  # the name of a conversation's id in the task's files
     options: ClassVar[type[ScoreOptions]] = ScoreOptions
     measures: ClassVar[tuple[str, ...]] = ()  # official measures of rankings that convqa.evaluation.measures knows
-    own_measures: ClassVar[Collection[str]] = ()  # the names that score gives, without that of a data set; () = unknown
     legend: ClassVar[str] = ""  # explains the measures, below the table of scores
 
     def has_input(self, path: Path) -> bool:
@@ -166,10 +165,6 @@ class Task(ABC):
     def official_text(self, means: Mapping[str, float]) -> str:
         """Format the official file from the means of the official measures that have a value."""
         return json.dumps(dict(means)) + "\n"
-
-    def has_measure(self, name: str) -> bool:
-        """Whether ``score`` may give a measure of this name, which may begin with the name of a data set."""
-        return not self.own_measures or f" {name}".endswith(tuple(f" {own}" for own in self.own_measures))
 
     def key(self, id: TurnId) -> dict[str, Any]:
         """Return the fields that identify a turn in the task's files."""

@@ -15,7 +15,6 @@ class JWHR(Task):
     run_file = run.FILE
     default_pipeline = "jwhr"
     language = LANGUAGE
-    own_measures = [measure.name for measure in score.MEASURES]
     options = SupportOptions
 
     has_input = staticmethod(input.recognize)

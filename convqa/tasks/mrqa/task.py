@@ -13,7 +13,6 @@ class MRQA(Task):
     run_file = run.FILE
     default_pipeline = "mrqa"
     id_field = "qid"
-    own_measures = "F1", "EM", "F1 (SQuAD 2)", "EM (SQuAD 2)"
     options = score.MRQAOptions
 
     has_input = staticmethod(input.recognize)

@@ -12,7 +12,6 @@ class PolEval(Task):
     truth_file = "expected.tsv or pairs.tsv"
     run_file = run.FILE
     default_pipeline = "poleval"
-    own_measures = (score.MEASURE,)
     language = input.LANGUAGE
     passages_file = "passages.jl (also .gz; where to put them: docs/tasks/poleval.md)"
 

@@ -17,7 +17,6 @@ from convqa.metrics.rouge1 import rouge1
 from convqa.metrics.squad import exact_match, f1
 from convqa.tasks.qrecc.run import QReCCRun
 from convqa.tasks.qrecc.truth import QReCCGold, collapsed
-from convqa.tasks.qrecc.unofficial import MEASURES as UNOFFICIAL
 from convqa.tasks.qrecc.unofficial import citation_scores, refusal_scores
 from convqa.tasks.scores import (
     AnswerScorer,
@@ -39,7 +38,6 @@ RETRIEVAL = (
 )
 ROUGE1 = on_line("ROUGE1-R", official=True, precision="ROUGE1-P", F1="ROUGE1-F1")
 ANSWERING = (Measure("EM", official=True), Measure("F1", official=True), *ROUGE1)
-MEASURES = (*REWRITING, *RETRIEVAL, *ANSWERING, *UNOFFICIAL)
 _OFF = "not asked for"
 
 

@@ -13,7 +13,6 @@ class QReCC(Task):
     run_file = run.FILE
     official_file = "evaluation.prototext"
     default_pipeline = "qrecc"
-    own_measures = [measure.name for measure in score.MEASURES]
     options = score.QReCCOptions
     legend = (
         "QR, ROUGE1-R: recall of the true rewrite, of the true answer. MRR: 1 / rank of the first true passage. EM, "

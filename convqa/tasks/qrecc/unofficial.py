@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _CITING = on_line("Cited-F1", precision="Cited-P", recall="Cited-R")
 _REFUSAL_F1, *_REFUSING = on_line("Refusal-F1", precision="Refusal-P", recall="Refusal-R")
 _AUC = Measure("Answerable-AUC")
-MEASURES = (*_CITING, _REFUSAL_F1, *_REFUSING, _AUC)
 
 _CAN, _CANNOT = "answerable", "unanswerable"
 _LABELS = {"ANSWERABLE": True, "PARTIAL": True, "UNANSWERABLE": False}

@@ -18,7 +18,7 @@ class Trec(Task):
     input_file = input.EXPECTED
     truth_file = truth.EXPECTED
     run_file = run.FILE
-    measures = own_measures = score.MEASURES
+    measures = score.MEASURES
     default_pipeline = "default"
     legend = (
         "nDCG: with the grades as gains. R, MAP: grades above 0 are relevant. Judged: share of the first passages that "
