@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 _COMMANDS = (
-    "ablate ask collections compare download evaluate export feedback index mcp models pipelines run serve train view"
+    "ablate ask collections compare download evaluate export feedback index mcp models pipelines run serve train"
 )
 """The modules of the commands."""
 

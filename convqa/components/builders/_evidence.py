@@ -77,6 +77,10 @@ class Evidence(NamedTuple):
         text = " ".join(self.passage.text[self.unit.start : self.unit.end].split())
         return f'the passages say "{shorten(text, _MAX_QUOTE_CHARS, placeholder=" ...")}"'
 
+    def is_named(self, words: Collection[str]) -> bool:
+        """Return whether it is a row whose label has only these words."""
+        return bool(self.label) and self.label.issubset(words)
+
     def fit(self, words: Weights) -> float:
         """Return the weight of the words that the unit and its context have; 0 if only the context has any."""
         return 0.0 if self.own.isdisjoint(words) else weight(words, self.all)
@@ -109,7 +113,17 @@ def evidence_of(part: PassagePart, language: str) -> Iterator[Evidence]:
         label = tokens_of(filled[:1], language)
         about = support_words(f"{unit.heading}\n{unit.context}", language)
         is_negated = any(word.is_negation for word in (*words, *about))
-        yield Evidence(passage, unit, own, all, counted, clauses_of(text, language), cells, label, is_negated)
+        yield Evidence(
+            passage,
+            unit,
+            own,
+            all,
+            counted,
+            clauses_of(text, language),
+            cells,
+            label,
+            is_negated,
+        )
 
 
 def _cells(header: str, row: str, language: str) -> list[Cell]:

@@ -77,11 +77,6 @@ _INSTRUCTION_RUN_WORDS = 8
 
 _DECIMAL = re.compile(r"[0-9]*\.?[0-9]+")
 _VERDICT = re.compile(r"\A\W*(?:so\s+)?(?:yes|no|ja|nein)\b(?:[\s,.:;!\u2013\u2014-]*[,.:;!\u2013\u2014-]\s*|\Z)", re.I)
-_SUMS = listed("altoge differ less longer more sum togeth total")
-"""Stems of words about numbers that follow from others."""
-
-_WE = listed("we our us wir uns unser")
-"""Words for those who write, whose name may be in a title only."""
 
 _REFERRING = listed("it they them there this that these those he she his her their its who which later other others")
 _DATE_NAMES = listed("januar februa march april mai june juli august septem octob novemb decemb")
@@ -125,7 +120,6 @@ class Grounding:
         self._names = {word.token for words in texts for word in words if word.is_name}
         pairs = [pair for words in texts for pair in pairwise(words)]
         self._models = {(name.token, number.token) for name, number in pairs if number.is_number}
-        self._titles = tokens_of([part.passage.title for part in passages], language)
         self._vocabulary = set(split_words(" ".join([question, *self._texts])))
         self._reply_words: list[str] = []
         self._numbers: set[str] = set()
@@ -170,7 +164,8 @@ class Grounding:
         shared = sum(word in self._vocabulary for word in self._reply_words)
         count = len(self._reply_words)
         if count >= _MIN_LANGUAGE_WORDS and shared < _MIN_SHARED_WORDS * count:
-            citations = tuple(Citation(self._passages[number - 1].passage.id) for number in sentence.numbers)
+            named = [self._passages[number - 1].passage for number in sentence.numbers]
+            citations = tuple(Citation(passage.id) for passage in named)
             return Sentence(
                 text,
                 citations,
@@ -217,7 +212,7 @@ class Grounding:
             return _Verdict(reason=max(reasons, key=len))
         evident = frozenset().union(*(one.all for one in chosen))
         # Numbers without evidence follow from others.
-        needed = [word for word in words if word.token in evident or not (word.is_number or word.token in _SUMS)]
+        needed = [word for word in words if word.token in evident or not word.is_number]
         weights = {word.token: word.weight * (_TOPIC_WEIGHT if word.token in self._topic else 1) for word in needed}
         names = {word.token for word in words if word.is_name}
         stated = {word.token: word.weight for word in words if not (word.is_number or word.token in names)}
@@ -226,8 +221,6 @@ class Grounding:
             and max(part_of(weights, one.all) for one in chosen) >= _MIN_SINGLE
             and (not stated or part_of(stated, evident) >= _MIN_STATED)
         )
-        if any(not one.own.isdisjoint(_WE) for one in chosen):
-            names -= self._titles
         if not enough or not names <= evident | self._topic:
             return _Verdict()
         opposite = _opposite(
@@ -260,49 +253,87 @@ class Grounding:
         evidence: Sequence[Evidence],
         chosen: list[Evidence],
     ) -> list[str]:
-        """Return a reason for each number and name that is not in its place, "" if the passages say nothing instead.
-
-        The units of numbers are added to the chosen ones.
-        """
-        claimed = {word.token for word in words}
-        numbers = {word.token for word in words if word.is_number}
+        """Return a reason for each number and name that is not in its place, "" if the passages say nothing instead."""
         reasons = []
         for position, word in enumerate(words):
-            token = word.token
-            is_free = token in (self._asked if word.is_number else self._topic)
+            is_free = word.token in (self._asked if word.is_number else self._topic)
             if is_free or not (word.is_number or word.is_name) or self._is_of_a_name(words, position):
                 continue
-            near = {other.token: other.weight for other in words if other.is_content and other.token != token}
-            having = [one for one in evidence if token in one.all]
-            lacking = [one for one in evidence if token not in one.own]
-            rivals = [one for one in lacking if (one.counted if word.is_number else one.own & self._names)]
-            best = max(having, key=lambda one: one.fit(near), default=None)
-            rival = max(rivals, key=lambda one: one.fit(near), default=None)
-            if best and word.is_number:
-                instead = _other_column(token, best, claimed)
-                if instead:
-                    reasons.append(_says(instead))
-                    continue
-                if best in chosen and token not in best.own:
-                    # A number of a table's header, or of a heading.
-                    continue
-            elif best and rival and (_leads_to(best, rival, evidence) or _leads_to(rival, best, evidence)):
-                continue
-            if best in chosen and best.label and best.label.issubset(claimed):
-                continue
-            is_counted = not word.is_number or _is_counted(token, counted_by(words, position), evidence)
-            if best and is_counted and _is_in_place(best, rival, near):
-                if word.is_number and not any(token in one.own for one in chosen):
-                    chosen.append(best)
-            elif not word.is_number:
-                if best and rival:
-                    reasons.append(rival.said)
-            elif not _is_computed(token, (numbers | self._asked | self._numbers) - {token}):
-                noun = counted_by(words, position)
-                others = rival.counted if rival and rival.fit(near) else {}
-                alike = {other for other, nouns in others.items() if noun.issubset(nouns) or not nouns}
-                reasons.append(_says(alike - numbers))
+            place = self._number_reason if word.is_number else self._name_reason
+            reason = place(words, position, evidence, chosen)
+            if reason is not None:
+                reasons.append(reason)
         return reasons
+
+    def _number_reason(
+        self,
+        words: Sequence[SupportWord],
+        position: int,
+        evidence: Sequence[Evidence],
+        chosen: list[Evidence],
+    ) -> str | None:
+        """Return None for a number in its place, whose unit is added to the chosen ones, else the passages' number."""
+        token = words[position].token
+        near = _near(words, token)
+        claimed = {word.token for word in words}
+        best = _best([one for one in evidence if token in one.all], near)
+        rival = _best([one for one in evidence if token not in one.own and one.counted], near)
+        if best:
+            instead = _other_column(
+                token,
+                best,
+                claimed,
+            )
+            if instead:
+                return _says(instead)
+            # A number of a table's header or of a heading, or of a row that is named.
+            if best in chosen and (token not in best.own or best.is_named(claimed)):
+                return None
+            is_counted = _is_counted(
+                token,
+                counted_by(words, position),
+                evidence,
+            )
+            if is_counted and _is_in_place(best, rival, near):
+                if not any(token in one.own for one in chosen):
+                    chosen.append(best)
+                return None
+        numbers = {word.token for word in words if word.is_number}
+        if _is_computed(token, (numbers | self._asked | self._numbers) - {token}):
+            return None
+        noun = counted_by(words, position)
+        others = rival.counted if rival and rival.fit(near) else {}
+        alike = {other for other, nouns in others.items() if noun.issubset(nouns) or not nouns}
+        return _says(alike - numbers)
+
+    def _name_reason(
+        self,
+        words: Sequence[SupportWord],
+        position: int,
+        evidence: Sequence[Evidence],
+        chosen: list[Evidence],
+    ) -> str | None:
+        """Return None for a name in its place, or that no passage has, else the unit with another name there."""
+        token = words[position].token
+        near = _near(words, token)
+        best = _best([one for one in evidence if token in one.all], near)
+        rival = _best([one for one in evidence if token not in one.own and one.own & self._names], near)
+        if best is None or rival is None or _is_in_place(best, rival, near):
+            return None
+        if _leads_to(best, rival, evidence) or _leads_to(rival, best, evidence):
+            return None
+        is_named = best in chosen and best.is_named({word.token for word in words})
+        return None if is_named else rival.said
+
+
+def _near(words: Sequence[SupportWord], token: str) -> Weights:
+    """Return the other content words of a sentence."""
+    return {word.token: word.weight for word in words if word.is_content and word.token != token}
+
+
+def _best(evidence: Sequence[Evidence], words: Weights) -> Evidence | None:
+    """Return the unit with most of the words, None of none."""
+    return max(evidence, key=lambda one: one.fit(words), default=None)
 
 
 def _chosen(words: Weights, evidence: Sequence[Evidence]) -> list[Evidence]:
