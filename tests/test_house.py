@@ -180,24 +180,24 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 
 MAX_TOKENS = {
-    "components": 42_778,
-    "stores": 27_263,
-    "tasks": 26_773,
-    "documents": 23_647,
+    "components": 44_250,
+    "stores": 25_355,
+    "tasks": 26_923,
+    "documents": 23_657,
     "models": 19_904,
-    "server": 16_199,
-    "sharc": 14_860,
-    "cli": 13_773,
-    "text": 11_834,
+    "server": 16_129,
+    "sharc": 14_848,
+    "cli": 13_089,
+    "text": 11_954,
     "training": 9_020,
-    "experiments": 8_447,
-    "driver": 8_146,
-    "(modules)": 6_890,
-    "pipeline": 6_153,
-    "exports": 4_441,
-    "domain": 4_376,
-    "indexing": 3_704,
-    "evaluation": 3_612,
+    "experiments": 8_715,
+    "driver": 8_148,
+    "(modules)": 6_922,
+    "pipeline": 6_202,
+    "exports": 4_435,
+    "domain": 4_368,
+    "indexing": 3_715,
+    "evaluation": 3_646,
     "metrics": 3_607,
     "workers": 2_138,
 }
@@ -205,7 +205,7 @@ MAX_TOKENS = {
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 257_600
+MAX_TOKENS_IN_ALL = 257_050
 MAX_TOKENS_A_LINE = 8.5
 
 

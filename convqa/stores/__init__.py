@@ -44,7 +44,7 @@ def open_store(url: str | Path | None) -> Store:
     :raises StoreDamaged: if its content does not match its manifest.
     """
     engine, location = _locate(url)
-    key = _key(location)
+    key = resolved(Path.cwd(), location.url)
     with _locks.setdefault(key, threading.Lock()):
         identity = engine.identity(location)
         opened_as, store = _opened.get(key, (None, None))
@@ -57,13 +57,8 @@ def open_store(url: str | Path | None) -> Store:
 
 
 def key_of(url: str) -> str:
-    """Return the collection's URL with an absolute path, and what its file adds to it."""
-    return _key(address(url))
-
-
-def _key(location: Address) -> str:
-    added = f" {location.fields!r} {location.language}" if location.fields else ""
-    return resolved(Path.cwd(), location.url) + added
+    """Return the collection's URL with an absolute path."""
+    return resolved(Path.cwd(), address(url).url)
 
 
 def create_store(

@@ -20,31 +20,16 @@ SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
 _USER = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+://).*@", re.DOTALL)
 _VALUE = re.compile(r"([?&;][^=&;]*=)[^&;]*")
 _SECRETS = "in this file. Set CONVQA_ELASTICSEARCH_API_KEY or CONVQA_ELASTICSEARCH_PASSWORD to the secret."
-_ADVICE = "Expected url, and optionally fields, language and settings."
-
-
-class Fields(Record, extra="forbid"):
-    """Field names of an index that convqa did not create; "" for a missing field.
-
-    An ``id`` of "" stands for the engine's document id. The fields ``meta`` become ``Passage.meta``.
-    """
-
-    text: str = Field(min_length=1)
-    id: str = ""
-    title: str = ""
-    url: str = ""
-    meta: list[str] = []
+_ADVICE = "Expected url, and optionally language and settings."
 
 
 class Address(Record, extra="forbid"):
     """A collection's URL, and what a file of ``configs/collections`` adds to it.
 
-    ``settings`` are passed to the engine that creates the index. ``fields`` and ``language`` describe an index that
-    convqa did not create.
+    ``language`` and ``settings`` are those of a new collection; the settings are passed to the engine that creates it.
     """
 
     url: str = Field(min_length=1)
-    fields: Fields | None = None
     language: str | None = None
     settings: dict[str, int | float | str | bool] = {}
 

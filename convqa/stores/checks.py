@@ -10,18 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convqa.errors import InputError
-from convqa.stores.address import Address, redact
 from convqa.stores.base import Encoder, Floats, label
 from convqa.text.analysis import Analyzer, analyzer
 
 LARGEST = 1e18
 """Maximum length of a vector, so that inner products fit into 32-bit floats."""
-
-
-def refuse_fields(address: Address) -> None:
-    """:raises InputError: if an address names fields of a collection whose fields are fixed."""
-    if address.fields is not None:
-        raise InputError(f"collection {redact(address.url)} has fixed fields; leave fields out.")
 
 
 def check_folder(folder: Path, what: str, advice: str = "") -> None:

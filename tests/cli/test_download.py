@@ -112,8 +112,8 @@ def test_sets_are_converted_and_their_licences_told(call, sets, tmp_path):
     assert out.splitlines() == [
         "dialogues: licence: none stated",
         f"{target}/published/dev.json: 0.0 MB; fetched, checksum matches",
-        f"{target}/dialogues: questions.json (1 records), questions-rewritten.json (1 records), "
-        "ground-truth.json (1 records), passages.jsonl (1 records)",
+        f"{target}/dialogues: questions.json (1 record), questions-rewritten.json (1 record), "
+        "ground-truth.json (1 record), passages.jsonl (1 record)",
         "secret: licence: for research only",
         "plain: licence: MIT",
         f"{target}/published/plain.txt: 0.0 MB; fetched, not pinned: its checksum is unknown",

@@ -56,7 +56,7 @@ def test_feedback_is_exported_as_an_input(rated, tmp_path, collection):
     _, id = rated
     file = tmp_path / "feedback.jsonl"
     done = convqa("feedback", "export", tmp_path / "conversations.sqlite", file)
-    assert done.exit_code == 0 and done.output == f"{file}: 1 rated turns\n", done.output
+    assert done.exit_code == 0 and done.output == f"{file}: 1 rated turn\n", done.output
     (record,) = map(json.loads, file.read_text().splitlines())
     assert record["Context"][0] == "Who was Johann Wolfgang von Goethe?" and "poet" in record["Context"][1]
     assert record["Passages"] == ["goethe"] and "Frankfurt" in record["Answer"] and "Goethe" in record["Rewrite"]

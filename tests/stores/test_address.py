@@ -8,7 +8,7 @@ from convqa.domain import Passage
 from convqa.errors import InputError
 from convqa.places import shipped_yaml
 from convqa.stores import create_store, open_store
-from convqa.stores.address import Address, Fields, address
+from convqa.stores.address import Address, address
 
 
 @pytest.fixture
@@ -30,14 +30,9 @@ def test_urls_and_folders_stand_as_they_are(name):
 
 
 def test_a_file_says_where_the_passages_are_and_how(file):
-    path = file(
-        "url: elasticsearch://host:9200/web\nlanguage: de\nfields: {text: body, meta: [year]}\n"
-        "settings: {shards: 3, k1: 0.9, x: true}\n"
-    )
+    path = file("url: elasticsearch://host:9200/web\nlanguage: de\nsettings: {shards: 3, k1: 0.9, x: true}\n")
     settings = {"shards": 3, "k1": 0.9, "x": True}
-    assert address(path) == Address(
-        url="elasticsearch://host:9200/web", fields=Fields(text="body", meta=["year"]), language="de", settings=settings
-    )
+    assert address(path) == Address(url="elasticsearch://host:9200/web", language="de", settings=settings)
 
 
 def test_folders_in_a_file_are_relative_to_the_file(file, tmp_path):
@@ -48,19 +43,18 @@ def test_folders_in_a_file_are_relative_to_the_file(file, tmp_path):
 
 
 def test_shipped_files_can_be_read_and_go_by_name():
-    assert {"elasticsearch", "haystack"} <= set(shipped_yaml("configs", "collections"))
+    assert "elasticsearch" in set(shipped_yaml("configs", "collections"))
     found = {name: address(name) for name in shipped_yaml("configs", "collections")}
     assert found["elasticsearch"].url == "elasticsearch://localhost:9200/passages"
-    assert found["elasticsearch"].fields is None
-    assert found["haystack"].fields == Fields(text="content")
 
 
 def test_a_folder_of_that_name_comes_before_a_shipped_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "haystack").mkdir()
+    (tmp_path / "elasticsearch").mkdir()
     (tmp_path / "odd.yaml").mkdir()
-    assert address("haystack") == Address(url="haystack")
+    assert address("elasticsearch") == Address(url="elasticsearch")
     assert address("odd.yaml") == Address(url="odd.yaml")
+    (tmp_path / "elasticsearch").rmdir()
     assert address("elasticsearch") != Address(url="elasticsearch")
 
 
@@ -70,13 +64,6 @@ def test_a_store_is_made_and_opened_by_its_file(file, tmp_path):
         made.add([Passage("a", "Die Brücken von London")])
     assert open_store(path).info().language == "de"
     assert open_store(path) is open_store(str(tmp_path / "c"))
-
-
-def test_what_convqa_made_has_fields_of_its_own(file):
-    with create_store(file("url: c")) as made:
-        made.add([Passage("a", "London")])
-    with pytest.raises(InputError, match="leave fields out"):
-        open_store(file("url: c\nfields: {text: body}"))
 
 
 @pytest.mark.parametrize(
@@ -90,10 +77,6 @@ def test_what_convqa_made_has_fields_of_its_own(file):
         ("url: 7", "url: expected a string, got 7"),
         ("url: c\nfield: {}", "field: unknown field"),
         ("url: c\nlanguage: xx", "language: unknown language 'xx'; expected one of de, en"),
-        ("url: c\nfields: {id: x}", "fields.text: is missing"),
-        ("url: c\nfields: {text: ''}", "fields.text: is empty"),
-        ("url: c\nfields: {text: t, meta: year}", "fields.meta: expected a list, got 'year'"),
-        ("url: c\nfields: {text: t, body: u}", "fields.body: unknown field"),
         ("url: c\nsettings: {shards: [1]}", "settings.shards"),
         ("url: c\nsettings: 3", "settings: expected an object, got 3"),
         ("1: 2", "url: is missing"),

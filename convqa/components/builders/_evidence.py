@@ -46,7 +46,7 @@ class Clause(NamedTuple):
     is_condition: bool
 
 
-class Cell(NamedTuple):
+class RowCell(NamedTuple):
     """A cell of a row. ``header``: the tokens that only its column's header has. ``form``: its text without digits."""
 
     header: frozenset[str]
@@ -67,7 +67,7 @@ class Evidence(NamedTuple):
     all: frozenset[str]
     counted: Mapping[str, Collection[str]]
     clauses: Sequence[Clause]
-    cells: Sequence[Cell]
+    cells: Sequence[RowCell]
     label: frozenset[str]
     is_negated: bool
 
@@ -126,7 +126,7 @@ def evidence_of(part: PassagePart, language: str) -> Iterator[Evidence]:
         )
 
 
-def _cells(header: str, row: str, language: str) -> list[Cell]:
+def _cells(header: str, row: str, language: str) -> list[RowCell]:
     """Return the cells of a row below a header with as many."""
     heads = [tokens_of([cell], language) for cell in header.splitlines()[-1].split("|")]
     texts = row.split("|")
@@ -137,7 +137,7 @@ def _cells(header: str, row: str, language: str) -> list[Cell]:
         others = frozenset().union(*heads[:place], *heads[place + 1 :])
         words = support_words(text, language)
         numbers = frozenset(word.token for word in words if word.is_number)
-        found.append(Cell(heads[place] - others, numbers, _FIGURES.sub("", text).strip()))
+        found.append(RowCell(heads[place] - others, numbers, _FIGURES.sub("", text).strip()))
     return found
 
 

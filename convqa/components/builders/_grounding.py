@@ -322,7 +322,8 @@ class Grounding:
             return None
         if _leads_to(best, rival, evidence) or _leads_to(rival, best, evidence):
             return None
-        is_named = best in chosen and best.is_named({word.token for word in words})
+        claimed = {word.token for word in words}
+        is_named = best in chosen and best.is_named(claimed)
         return None if is_named else rival.said
 
 
@@ -440,10 +441,12 @@ def _opposite(
                         same = 1.0
                     same = max(same, likeness, common if clause.is_negated else 0.0)
                 else:
-                    against.append((min(likeness, common), one))
+                    opposition = min(likeness, common)
+                    against.append((opposition, one))
         likeness, unit = max(against, key=lambda pair: pair[0])
         least = _MIN_CONCLUSION if is_verdict else _MIN_CLAUSE
-        if likeness >= least and (likeness > same or (is_verdict and likeness == same)):
+        outweighs = likeness > same or (is_verdict and likeness == same)
+        if likeness >= least and outweighs:
             return unit
     is_denied = any(one.is_negated for one in chosen)
     if any(clause.is_negated and not clause.is_condition for clause in clauses) and not (is_denied or is_verdict):

@@ -8,7 +8,7 @@ from convqa.errors import InputError
 from convqa.stores.address import Address
 from convqa.stores.anserini.index import SEGMENTS, fingerprint, is_index
 from convqa.stores.anserini.store import LANGUAGE, AnseriniCollection
-from convqa.stores.checks import check_folder, found_in, refuse_fields
+from convqa.stores.checks import check_folder, found_in
 
 SCHEME = "anserini:"
 
@@ -22,7 +22,6 @@ def identity(address: Address) -> str | None:
 
 
 def open_collection(address: Address) -> AnseriniCollection:
-    refuse_fields(address)
     if address.language not in (None, LANGUAGE):
         raise InputError(
             f"collection {address.url}: expected language en, which Anserini indexes are searched in, got "

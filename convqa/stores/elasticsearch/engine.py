@@ -15,8 +15,6 @@ from pydantic import BaseModel, Field
 from convqa.errors import InputError
 from convqa.stores.address import Address, redact
 from convqa.stores.base import WritableStore
-from convqa.stores.checks import refuse_fields
-from convqa.stores.elasticsearch.foreign import ForeignIndex, state_of
 from convqa.stores.elasticsearch.index import (
     ServerIndex,
     indices_like,
@@ -46,15 +44,12 @@ class IndexSettings(BaseModel, strict=True, extra="forbid", frozen=True):
 
 def identity(address: Address) -> Hashable | None:
     """Return a stamp that changes with every commit and switch of the alias; None for a missing collection."""
-    target = IndexTarget.parse(address.url)
-    index = look_up(target)
-    if index is None:
-        return None
-    return Version.of(*index).stamp if is_own(index[1]) else state_of(target, *index)
+    index = look_up(IndexTarget.parse(address.url))
+    return Version.of(*index).stamp if index is not None and is_own(index[1]) else None
 
 
-def open_collection(address: Address) -> ElasticsearchCollection | ForeignIndex:
-    """:raises InputError: if the index is missing or incomplete, or its fields are unknown."""
+def open_collection(address: Address) -> ElasticsearchCollection:
+    """:raises InputError: if the index is missing, incomplete, or was not made by convqa."""
     target = IndexTarget.parse(address.url)
     named = look_up(target)
     if named is None:
@@ -64,8 +59,10 @@ def open_collection(address: Address) -> ElasticsearchCollection | ForeignIndex:
         )
     name, index = named
     if not is_own(index):
-        return ForeignIndex(target, name, index, address)
-    refuse_fields(address)
+        raise InputError(
+            f"index {name} at {target.http} was not made by convqa. Write its documents to a file of JSON lines, and "
+            "make a collection of it with convqa index FILE --collection NAME."
+        )
     version = Version.of(name, index)
     if not version.meta.ready:
         raise InputError(
@@ -87,13 +84,13 @@ def create(
     An error leaves nothing. A kill leaves an index without an alias, which the next writer removes, and the lock.
 
     :param settings: ``shards``, ``replicas``, ``k1`` and ``b``.
-    :raises InputError: for an existing collection without ``replace``, a foreign index, or an unknown setting.
+    :raises InputError: for an existing collection without ``replace``, an index that convqa did not make, or an unknown
+        setting.
     :raises WorkError: if another process is writing to it, or the server lacks passages that were sent.
     """
     target = IndexTarget.parse(address.url)
     known = f"The settings of an Elasticsearch index are {', '.join(IndexSettings.model_fields)}."
     options = read_as(IndexSettings, dict(settings or {}), f"collection {redact(address.url)}: settings", known)
-    refuse_fields(address)
     meta = Meta(language, analyzer(language).name)
     with CollectionLock(target) as lock:
         old = _own(target)
@@ -142,7 +139,7 @@ def find(address: Address) -> list[str]:
 
 
 def _own(target: IndexTarget) -> ServerIndex | None:
-    """Return a collection's index, None for a missing one; refuse foreign indexes."""
+    """Return a collection's index, None for a missing one; refuse those of other software."""
     named = look_up(target)
     if named is None:
         return None

@@ -20,7 +20,7 @@ from filelock import FileLock
 from convqa.errors import InputError
 from convqa.files import part_of
 from convqa.stores.address import Address
-from convqa.stores.checks import check_folder, found_in, refuse_fields
+from convqa.stores.checks import check_folder, found_in
 from convqa.stores.embedded import database
 from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.files import writing
@@ -45,7 +45,6 @@ def is_collection(folder: Path) -> bool:
 
 
 def open_collection(address: Address) -> FolderStore:
-    refuse_fields(address)
     return FolderStore(Path(address.url))
 
 

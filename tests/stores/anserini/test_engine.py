@@ -9,7 +9,7 @@ import pytest
 
 from convqa.errors import InputError
 from convqa.stores import create_store, delete_store, exists, find_stores, open_store
-from convqa.stores.address import Address, Fields
+from convqa.stores.address import Address
 from convqa.stores.anserini.engine import identity, is_index, open_collection
 
 LUCENE8 = Path(__file__).resolve().parents[2] / "fixtures" / "lucene8"
@@ -59,8 +59,6 @@ def test_what_is_no_index_says_so(folder, tmp_path):
     assert list(folder.parent.iterdir()) == [folder]
 
 
-def test_english_only_and_no_fields():
+def test_english_only():
     with pytest.raises(InputError, match=r"expected language en, .* got 'de'.*--language de"):
         open_collection(Address(url=f"anserini:{LUCENE8}", language="de"))
-    with pytest.raises(InputError, match="leave fields out"):
-        open_collection(Address(url=f"anserini:{LUCENE8}", fields=Fields(text="body")))

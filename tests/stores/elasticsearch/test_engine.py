@@ -15,7 +15,7 @@ import pytest
 from convqa.domain import Passage
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable, WorkError
 from convqa.stores import check_store, open_store
-from convqa.stores.address import Address, Fields
+from convqa.stores.address import Address
 from convqa.stores.base import Encoder
 from convqa.stores.content import checksum, content, digest
 from convqa.stores.elasticsearch import engine
@@ -183,6 +183,9 @@ def test_what_others_made_is_never_touched(target, as_alias):
         make(target, passages(3), replace=True)
     with pytest.raises(InputError, match="was not made by convqa"):
         engine.delete(Address(url=target.url))
+    with pytest.raises(InputError, match=r"was not made by convqa\. Write its documents to a file"):
+        open_store(target.url)
+    assert engine.identity(Address(url=target.url)) is None
     assert engine.find(Address(url=target.url)) == []
     assert versions(target) == [name]
 
@@ -208,11 +211,6 @@ def test_mistakes_in_settings_are_told_before_anything_is_made(target, settings,
 def test_other_mistakes_are_told_before_anything_is_made(target):
     with pytest.raises(InputError, match="unknown language 'xx'"):
         make(target, [], language="xx")
-    with (
-        pytest.raises(InputError, match="leave fields out"),
-        engine.create(Address(url=target.url, fields=Fields(text="t")), "en"),
-    ):
-        pass
     with (
         pytest.raises(InputError, match="Invalid index name"),
         engine.create(Address(url=f"{target.url}{'x' * 250}"), "en"),

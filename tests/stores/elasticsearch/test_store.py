@@ -10,7 +10,7 @@ import pytest
 from convqa.domain import Passage, Query
 from convqa.errors import InputError, RunError, StoreDamaged
 from convqa.stores import create_store, delete_store, exists, open_store
-from convqa.stores.address import Address, Fields
+from convqa.stores.address import Address
 from convqa.stores.base import Encoder, SearchParams
 from convqa.stores.elasticsearch.client import client
 from convqa.stores.elasticsearch.engine import identity, open_collection
@@ -162,8 +162,6 @@ def test_what_this_version_cannot_read_is_said_and_can_be_deleted(url, changes, 
 @services
 def test_what_is_no_collection_is_said(url):
     known, name = index_of(url)
-    with pytest.raises(InputError, match="has fixed fields; leave fields out"):
-        open_collection(Address(url=url, fields=Fields(text="text")))
     known.indices.put_alias(index=name, name=f"{name}-two")
     known.indices.create(index=f"{name}-other", aliases={f"{name}-two": {}})
     target = IndexTarget.parse(url)
