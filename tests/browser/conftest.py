@@ -130,7 +130,7 @@ def open_page(browser, server):
         contexts.append(context)
         if details:
             context.add_init_script("localStorage.setItem('details', 'on')")
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(40_000)
         page = context.new_page()
         page.foreign = []
         page.on("request", lambda request: note(page, request.url))

@@ -215,7 +215,7 @@ def test_some_documents_are_asked_only(open_page, handbook, ask):
 def test_a_source_opens_the_original(open_page, handbook, ask):
     page = open_page(handbook.url, details=False)
     turn = ask(page, "When does the garage open?")
-    assert turn.locator(".source .title").inner_text() == "Parking (parking.md)"
+    assert turn.locator(".source .title").inner_text() == "Parking (house/parking.md)"
     assert "opens at six" in turn.locator(".chip").first.get_attribute("title")
     turn.locator(".chip").first.click()
     with page.context.expect_page() as opened:
