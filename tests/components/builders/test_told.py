@@ -63,4 +63,4 @@ def test_a_long_history_costs_little():
     history = [asked(f"question {number}?", f"{WALL} {FELL} {BUILT} " * 20) for number in range(2000)]
     start = time.process_time()
     assert build("And in Berlin?", *history).notes == (TOLD,)
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 5
