@@ -382,11 +382,7 @@ def folder(args: argparse.Namespace) -> None:
             columns.append({name: value for part in parts for name, value in part.items()})
 
     rows = ([n, *(f"{one[n]:,.1f}" for one in columns), ahead(n, args.counts, columns)] for n in columns[0])
-    table(
-        ["measure", *(f"{count:,}" for count in args.counts), f"extrapolated to {WIKI:,}"],
-        rows,
-        "" if args.language == "en" else "stand-ins/polish-million",
-    )
+    table(["measure", *(f"{count:,}" for count in args.counts), f"extrapolated to {WIKI:,}"], rows)
 
 
 def ahead(name: str, counts: Sequence[int], columns: Sequence[Figures]) -> str:
