@@ -81,7 +81,8 @@ def print_row(task: ShARC, gold: ShARCGold, name: str, made: Iterable[Response],
     unseen = {turn.id for turn in gold.turns} - seen
     for part, turns in (("seen", seen), ("unseen", unseen)):
         column = columns[0].of(turns)
-        means[part] = summaries([column])[column.measure.name].mean
+        summary = summaries([column]).get(column.measure.name)
+        means[part] = summary.mean if summary else None
     ranking = {column.measure.label: column.measure.name for column in columns if column.measure.line.startswith("MRR")}
     cells = [means.get(ranking.get(measure, measure)) for measure in wanted]
     print(f"| {name} | {' | '.join('-' if cell is None else f'{cell:.4g}' for cell in cells)} |", flush=True)
