@@ -76,7 +76,7 @@ def print_row(task: ShARC, gold: ShARCGold, name: str, made: Iterable[Response],
     with tempfile.TemporaryDirectory() as folder:
         task.write(made, Path(folder), frozenset({"answers", "rankings"}))
         columns = task.score(gold, task.read_run(Path(folder)), task.options())
-    means = {measure: summary.mean for measure, summary in summaries(columns).items()}
+    means: dict[str, float | None] = {name: summary.mean for name, summary in summaries(columns).items()}
     seen = {turn.id for turn in gold.turns if turn.fields.get("snippet_seen")}
     unseen = {turn.id for turn in gold.turns} - seen
     for part, turns in (("seen", seen), ("unseen", unseen)):
