@@ -52,7 +52,10 @@ class Comparison:
         return [name for name in self.evaluations if name != self.against]
 
     def of(self, run: str, measure: str) -> Difference | None:
-        return next((one for one in self.differences if (one.run, one.measure) == (run, measure)), None)
+        for difference in self.differences:
+            if difference.run == run and difference.measure == measure:
+                return difference
+        return None
 
     def turns(
         self,

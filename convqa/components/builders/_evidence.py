@@ -73,7 +73,7 @@ class Evidence(NamedTuple):
 
     @property
     def said(self) -> str:
-        """What the unit says instead of a sentence, as the reason for its mark."""
+        """The reason for the mark of a sentence that the unit contradicts: its text."""
         text = " ".join(self.passage.text[self.unit.start : self.unit.end].split())
         return f'the passages say "{shorten(text, _MAX_QUOTE_CHARS, placeholder=" ...")}"'
 

@@ -178,9 +178,13 @@ class Grounding:
 
     def _checked_table(self, table: ReplySentence) -> Sentence:
         """Check a table row by row. It is supported if all its rows are."""
-        verdicts = [self._verdict(row.text, row.numbers or table.numbers) for row in table.rows]
-        citations = dict.fromkeys(citation for verdict in verdicts for citation in verdict.citations)
-        missing = [str(number) for number, verdict in enumerate(verdicts, 1) if not verdict.is_supported]
+        citations: dict[Citation, None] = {}
+        missing = []
+        for number, row in enumerate(table.rows, 1):
+            verdict = self._verdict(row.text, row.numbers or table.numbers)
+            citations |= dict.fromkeys(verdict.citations)
+            if not verdict.is_supported:
+                missing.append(str(number))
         reason = f"row {', '.join(missing)}" if missing else ""
         return Sentence(table.text, tuple(citations), not missing, reason)
 
@@ -236,9 +240,14 @@ class Grounding:
     def _named(self, text: str) -> Sequence[SupportWord]:
         """Return the words of a sentence. Its first one is a name if the passages have it as one."""
         words = list(support_words(text, self._language))
-        if text[:1].isupper() and words and words[0].token in self._names:
+        is_capital = text[:1].isupper()
+        if is_capital and words and words[0].token in self._names:
             words[0] = words[0]._replace(is_name=True)
-        return [word._replace(is_name=word.is_name and not word.is_number) for word in words]
+        named = []
+        for word in words:
+            is_name = word.is_name and not word.is_number
+            named.append(word._replace(is_name=is_name))
+        return named
 
     def _is_of_a_name(self, words: Sequence[SupportWord], position: int) -> bool:
         """Return whether a number is part of a name that the passages have, such as "Model 3", and counts nothing."""
